@@ -8,8 +8,8 @@ from typing import Any
 
 from transformer.errors import AttentionError
 from transformer.values.foreign_attention import is_causal, weights_of
-from transformer.values.foreign_tokens import LANGUAGE, frames, pieces_of
-from transformer.values.tokens import Piece, Role
+from transformer.values.foreign_tokens import LANGUAGE, frames, tokens_of
+from transformer.values.tokens import Role, Token
 from transformer.values.trace import Trace
 
 # Largest number of tokens that a model writes if no target is given.
@@ -40,7 +40,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
     import torch
 
     sound = not isinstance(text, str)
-    inputs, (read, pieces) = _heard(tokenizer, text) if sound else _read(tokenizer, text)
+    inputs, (read, tokens) = _heard(tokenizer, text) if sound else _read(tokenizer, text)
     words = getattr(tokenizer, "tokenizer", tokenizer)
     inputs = {name: tensor.to(model.device) for name, tensor in inputs.items()}
     named = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
@@ -49,12 +49,12 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
             attentions = model(**inputs, output_attentions=True).attentions
             causal = attentions is not None and is_causal(weights_of(attentions, "model's"))
             if causal:
-                return Trace.from_attention(decoder=attentions, target_tokens=pieces, target_text=read, model=named)
-            return Trace.from_attention(encoder=attentions, source_tokens=pieces, source_text=read, model=named)
+                return Trace.from_attention(decoder=attentions, target_tokens=tokens, target_text=read, model=named)
+            return Trace.from_attention(encoder=attentions, source_tokens=tokens, source_text=read, model=named)
         if target is None:
             settings = {"max_new_tokens": MAX_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
             written = model.generate(**inputs, **settings)[0].tolist()
-            target_text, target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
+            target_text, target_tokens = _tokens(words, _without_padding(written, model.config), first="start")
         else:
             labels, (target_text, given) = _read(words, target, as_target=True)
             shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None)
@@ -63,15 +63,15 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
                 if shifted is None
                 else (shifted(labels=labels["input_ids"])[0, :1].tolist())
             )
-            target_pieces = (*_pieces(words, start, first="start")[1], *given)
-        ids = torch.tensor([[piece.id for piece in target_pieces[:-1]]], device=model.device)
+            target_tokens = (*_tokens(words, start, first="start")[1], *given)
+        ids = torch.tensor([[token.id for token in target_tokens[:-1]]], device=model.device)
         output = model(**inputs, decoder_input_ids=ids, output_attentions=True)
     return Trace.from_attention(
         encoder=None if sound else output.encoder_attentions,
         decoder=output.decoder_attentions,
         cross=output.cross_attentions,
-        source_tokens=pieces,
-        target_tokens=target_pieces,
+        source_tokens=tokens,
+        target_tokens=target_tokens,
         source_text=read,
         target_text=target_text,
         model=named,
@@ -94,10 +94,10 @@ def _returning_weights(model: Any) -> Iterator[None]:
 
 
 # A text and its tokens.
-Pieces = tuple[str, tuple[Piece, ...]]
+Tokenized = tuple[str, tuple[Token, ...]]
 
 
-def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Pieces]:
+def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Tokenized]:
     """Return tensors for the model, and the text and tokens that they encode."""
     asked = {"text_target": text} if as_target else {"text": text}
     encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
@@ -105,10 +105,10 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
     ids = encoded["input_ids"][0].tolist()
     tokens = tokenizer.convert_ids_to_tokens(ids)
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
-    return encoded, pieces_of(tokens, text=text if offsets else None, offsets=offsets, ids=ids, roles=roles)
+    return encoded, tokens_of(tokens, text=text if offsets else None, offsets=offsets, ids=ids, roles=roles)
 
 
-def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
+def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
     """Return features for the model, and a token for each encoder frame, which covers two feature frames."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
@@ -120,12 +120,12 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
     return inputs, ("", frames(count, 2 * extractor.hop_length / extractor.sampling_rate))
 
 
-def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
+def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenized:
     """Return the text that ids spell, and their tokens. A model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
-    return pieces_of(tokens, ids=ids, roles=roles, first=first)
+    return tokens_of(tokens, ids=ids, roles=roles, first=first)
 
 
 def _role(tokenizer: Any, id: int, token: str) -> Role:

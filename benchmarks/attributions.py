@@ -94,7 +94,7 @@ class Marian:
         model = transformers.MarianMTModel.from_pretrained(theirs, attn_implementation="eager").eval()
         model.requires_grad_(False)
         source, prefix = (
-            torch.tensor([[piece.id for piece in pieces]]) for pieces in (trace.source_pieces, trace.target_pieces)
+            torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
         )
         encoder, decoder = model.get_encoder(), model.get_decoder()
         # Marian's decoder scales its embeddings itself, but its encoder does not.
@@ -112,8 +112,8 @@ class Marian:
         start = TRANSLATION.index(WORD)
         inside = [
             position
-            for position, piece in enumerate(self.trace.predicted_pieces)
-            if piece.span is not None and piece.span[0] < start + len(WORD) and piece.span[1] > start
+            for position, token in enumerate(self.trace.predicted_tokens)
+            if token.span is not None and token.span[0] < start + len(WORD) and token.span[1] > start
         ]
         return range(inside[0], inside[-1] + 1)
 
@@ -121,7 +121,7 @@ class Marian:
         """Return the model's log-probability of the token predicted at a position, [B]."""
         logits = self.model(**inputs, use_cache=False).logits[:, position]
         scores = logits.log_softmax(dim=-1) if log_probs else logits
-        return scores[:, self.trace.predicted_pieces[position].id]
+        return scores[:, self.trace.predicted_tokens[position].id]
 
 
 def by_captum(marian: Marian) -> dict[Method, Explain]:
@@ -159,8 +159,8 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
     def ablation(positions: Sequence[int]) -> list[tuple[Tensor, ...]]:
         source, prefix = (
-            torch.tensor([[piece.id for piece in pieces]])
-            for pieces in (marian.trace.source_pieces, marian.trace.target_pieces)
+            torch.tensor([[token.id for token in tokens]])
+            for tokens in (marian.trace.source_tokens, marian.trace.target_tokens)
         )
 
         def visible(position: int) -> Callable[[Tensor, Tensor], Tensor]:
@@ -253,8 +253,8 @@ def figures(repeats: int) -> dict[str, Figure]:
     shipped = Translator.load(device="cpu")
     trace = shipped.trace(SENTENCE)
     # This word is one token in the middle of the model's own translation.
-    explained = {"one word": Target((len(trace.predicted_pieces) // 2,)), "the whole sentence": whole_sentence(trace)}
-    print(f"12 words, {len(trace.source_pieces)} x {len(trace.predicted_pieces)} tokens; the model that ships")
+    explained = {"one word": Target((len(trace.predicted_tokens) // 2,)), "the whole sentence": whole_sentence(trace)}
+    print(f"12 words, {len(trace.source_tokens)} x {len(trace.predicted_tokens)} tokens; the model that ships")
     found: dict[str, Figure] = {}
     for what, target in explained.items():
         runs: dict[str, Callable[[], object]] = {
@@ -267,11 +267,11 @@ def figures(repeats: int) -> dict[str, Figure]:
     with tempfile.TemporaryDirectory() as folder:
         marian = Marian.write(Path(folder))
         print(
-            f"12 words, {len(marian.trace.source_pieces)} x {len(marian.trace.predicted_pieces)} tokens; equal "
+            f"12 words, {len(marian.trace.source_tokens)} x {len(marian.trace.predicted_tokens)} tokens; equal "
             f"random weights here and in Hugging Face {transformers.__version__}"
         )
         compare(marian)
-        explained = {"a word of two tokens": marian.word(), "each token": range(len(marian.trace.predicted_pieces))}
+        explained = {"a word of two tokens": marian.word(), "each token": range(len(marian.trace.predicted_tokens))}
         for what, positions in explained.items():
             for name, explain in ((CAPTUM, by_captum(marian)), (INSEQ, by_inseq(marian))):
                 for method, theirs in explain.items():

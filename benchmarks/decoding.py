@@ -83,7 +83,7 @@ def ctranslate(model: Transformer) -> Search:
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         found = translator.translate_batch(
-            [[names[piece] for piece in row] for row in sources.tolist()],
+            [[names[token] for token in row] for row in sources.tolist()],
             beam_size=size,
             min_decoding_length=length,
             max_decoding_length=length,
@@ -96,7 +96,7 @@ def ctranslate(model: Transformer) -> Search:
 
 def vocabulary(config: TransformerConfig) -> list[str]:
     """Return invented names of the tokens; random weights need no real vocabulary."""
-    return [*SPECIAL, *(f"piece{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
+    return [*SPECIAL, *(f"token{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
 
 
 def converted(model: Transformer) -> TransformerSpec:
@@ -215,7 +215,7 @@ def main() -> None:
                 sources = torch.randint(len(SPECIAL), vocabulary_size, (batch, length))
                 sources[:, -1] = END
                 for size in (1, BEAM):
-                    name = f"{'greedy' if size == 1 else f'beam {size}'}, {batch} x {length} pieces"
+                    name = f"{'greedy' if size == 1 else f'beam {size}'}, {batch} x {length} tokens"
                     runs = {who: [] for who in versions}
                     for _ in range(options.repeats):
                         for who, of in runs.items():
@@ -240,7 +240,7 @@ def main() -> None:
                 for capture, of in taken.items():
                     of.append(turn("ours", timed_capture, sources, length, capture))
             with_rows, without = (median(taken[capture]) for capture in (True, False))
-            figures[f"capture, 1 x {length} pieces"] = figure(with_rows, without, "without capture")
+            figures[f"capture, 1 x {length} tokens"] = figure(with_rows, without, "without capture")
     print()
     show(figures, "s")
     timing.write(options.json, figures)

@@ -55,7 +55,7 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
     errors = [0.0]
     for text in SENTENCES.read_text(encoding="utf-8").splitlines()[:sentences]:
         each = translator.trace(text, details=True)
-        position = len(each.predicted_pieces) // 2
+        position = len(each.predicted_tokens) // 2
         graph = attribution_graph(FrozenRun(each, weights), Target((position,), (runner_up(each, position),)))
         model = float(
             each.log_probs[position]

@@ -44,7 +44,7 @@ from transformer.values.patches import Site
 
 # Number of tokens of 12 words and their end symbol.
 LENGTH = 15
-FIRST_PIECE = 4
+FIRST_TOKEN = 4
 # One of so many cells is patched by the peer.
 PEER_CELLS = 12
 
@@ -94,7 +94,7 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
     def run() -> None:
         with torch.inference_mode():
-            contrasts(model, source, _shifted(predicted), (FIRST_PIECE, FIRST_PIECE + 1), variants)
+            contrasts(model, source, _shifted(predicted), (FIRST_TOKEN, FIRST_TOKEN + 1), variants)
 
     return len(variants), run
 
@@ -119,7 +119,7 @@ def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | N
             device="cpu",
         )
     ).eval()
-    text, other = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
+    text, other = torch.randint(FIRST_TOKEN, config.source_vocabulary, (2, 1, LENGTH))
     cells = pandas.DataFrame(list(product(range(layers), range(LENGTH)))[::PEER_CELLS], columns=["layer", "pos"])
     patching.tqdm = lambda cells: cells
 
@@ -189,7 +189,7 @@ def main() -> None:
     model = random_model()
     config = model.config
     peer = marian(config)
-    source, predicted = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
+    source, predicted = torch.randint(FIRST_TOKEN, config.source_vocabulary, (2, 1, LENGTH))
     source[:, -1] = predicted[:, -1] = END
 
     together, alone = in_batches(model, source, predicted), one_by_one(model, source, predicted)

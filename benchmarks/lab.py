@@ -67,7 +67,7 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
         found = gradients(
             values, config.model, LossInputs(source, target, labels, labels != OWN.pad, source != OWN.pad)
         )
-        each = {name: gradient / batch.pieces for name, gradient in found.parameters.items()}
+        each = {name: gradient / batch.tokens for name, gradient in found.parameters.items()}
         values, moments = adam(values, each, moments, learning_rate=config.learning_rate, betas=BETAS)
 
     return step

@@ -38,7 +38,7 @@ from transformer.files.paths import ASSETS
 from transformer.interop.importing import import_model
 from transformer.running.translator import Translator
 
-PIECES = 65_001
+TOKENS = 65_001
 LENGTH = 20
 # Bytes in the unit of `benchmarks.server.memory`.
 MB = 2**20
@@ -56,7 +56,7 @@ SIZES = {
 }
 
 
-def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
+def write_peer(folder: Path, tokens: int) -> transformers.MarianMTModel:
     """Write a half-precision folder in OPUS-MT's format and return its model in float32. The model never ends a
     sentence.
     """
@@ -70,7 +70,7 @@ def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
     )
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     known = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
-    filled = [*known, *(f"▁filler{number}" for number in range(pieces - len(known) - 3))]
+    filled = [*known, *(f"▁filler{number}" for number in range(tokens - len(known) - 3))]
     ids = {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}
     for name in ("source.spm", "target.spm"):
         (folder / name).write_bytes(model.getvalue())
@@ -130,14 +130,14 @@ translator.translate("A.")
 Path("/proc/self/clear_refs").write_text("5")
 before = memory(os.getpid(), "VmHWM")
 model = translator._model
-ids = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source({TEXT!r})]])
+ids = torch.tensor([[token.id for token in translator.tokenizer.encode_source({TEXT!r})]])
 endless = Constraints(suppressed=frozenset({{translator.tokenizer.symbols.end}}))
 with torch.inference_mode():
     cache = model.start_cache(model.encode(ids, None), None)
     found = search(
         model, cache, DecodingSettings("beam", beam_size={BEAM}), endless, limit={STEPS}, capture=True
     )
-assert len(found.pieces) == {STEPS} and found.tree is not None
+assert len(found.tokens) == {STEPS} and found.tree is not None
 print(memory(os.getpid(), "VmHWM") - before)
 """
     return _gigabytes(code, folder)
@@ -185,7 +185,7 @@ def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: to
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (%(default)s)")
-    parser.add_argument("--pieces", type=int, default=PIECES, help="of the vocabulary (%(default)s)")
+    parser.add_argument("--pieces", type=int, default=TOKENS, help="of the vocabulary (%(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         theirs, ours = Path(place) / "opus-mt-en-fr", Path(place) / "models" / "en-fr"
@@ -202,7 +202,7 @@ def main() -> None:
             f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
             f"{loading_peak(None):.2f}; reckoned beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}"
         )
-        source = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source(TEXT)]])
+        source = torch.tensor([[token.id for token in translator.tokenizer.encode_source(TEXT)]])
         end = translator.tokenizer.symbols.end
         written = generate(peer, source, 1)
         target = [*written[0, 1:LENGTH].tolist(), end]
@@ -228,9 +228,9 @@ def main() -> None:
                 "Hugging Face": lambda beam=beam: generate(peer, source, beam),
             }
             if decoder is not None:
-                pieces = [translator.tokenizer.texts[number] for number in source[0].tolist()]
-                contenders["CTranslate2"] = lambda beam=beam, pieces=pieces: decoder.translate_batch(
-                    [pieces], beam_size=beam, min_decoding_length=LENGTH, max_decoding_length=LENGTH
+                tokens = [translator.tokenizer.texts[number] for number in source[0].tolist()]
+                contenders["CTranslate2"] = lambda beam=beam, tokens=tokens: decoder.translate_batch(
+                    [tokens], beam_size=beam, min_decoding_length=LENGTH, max_decoding_length=LENGTH
                 )
             report(f"{name}, {LENGTH} tokens", medians(contenders, options.rounds))
 

@@ -76,7 +76,7 @@ def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> lis
         steps = list(greedy(model, cache, limit=length, constraints=endless))
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
     steps = beam_search(model, cache, beam_size=beam, limit=length, constraints=endless)
-    return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
+    return [list(best.tokens) for best, *_ in hypotheses(steps, len(sources))]
 
 
 class TorchPeer(nn.Module):

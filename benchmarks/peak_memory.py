@@ -42,8 +42,8 @@ def compute(part: str) -> None:
     if part in (BOARD, EVERYTHING):
         head_importance(translator, SENTENCE)
     if part in (GRAPH, EVERYTHING):
-        attribution_graph(FrozenRun(trace, translator.weights()), Target((len(trace.predicted_pieces) - 2,)))
-    for target in (Target((len(trace.predicted_pieces) // 2,)), whole_sentence(trace)):
+        attribution_graph(FrozenRun(trace, translator.weights()), Target((len(trace.predicted_tokens) - 2,)))
+    for target in (Target((len(trace.predicted_tokens) // 2,)), whole_sentence(trace)):
         for method in METHODS:
             if part in (method, EVERYTHING):
                 translator.attribute(trace, method, [target])

@@ -27,7 +27,7 @@ from transformer.model.fast.malloc import keep_freed_memory
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.config import TrainConfig
-from transformer.training.data import PieceData, SideTokens
+from transformer.training.data import SideTokens, TokenData
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Trainer
@@ -37,15 +37,15 @@ STEPS = 6
 PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
 
 
-def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> PieceData:
+def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> TokenData:
     """Return pairs of random token sequences, with 5 to 60 tokens per side and 13 on average."""
 
     def side(lengths: np.ndarray) -> SideTokens:
-        pieces = rng.integers(4, vocabulary, size=int(lengths.sum())).astype(np.uint16)
-        return SideTokens(pieces, np.concatenate([[0], lengths.cumsum()]))
+        tokens = rng.integers(4, vocabulary, size=int(lengths.sum())).astype(np.uint16)
+        return SideTokens(tokens, np.concatenate([[0], lengths.cumsum()]))
 
     lengths = np.clip(rng.lognormal(2.45, 0.45, size=count), 5, 60).astype(np.int64)
-    return PieceData(side(lengths), side(np.clip(lengths + rng.integers(-2, 4, size=count), 5, 60)))
+    return TokenData(side(lengths), side(np.clip(lengths + rng.integers(-2, 4, size=count), 5, 60)))
 
 
 def trainer(folder: Path, device: torch.device) -> Trainer:
@@ -73,7 +73,7 @@ def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
         optimizer.step()
         optimizer.zero_grad()
         float(loss.detach())
-        return batch.pieces
+        return batch.tokens
 
     return step
 
@@ -90,10 +90,10 @@ def measure() -> dict[str, dict[str, float | str]]:
         for turn in range(-1, ROUNDS):
             for name, step in steps.items():
                 started = time.perf_counter()
-                pieces = sum(step(max(turn, 0) * STEPS + number) for number in range(STEPS))
+                tokens = sum(step(max(turn, 0) * STEPS + number) for number in range(STEPS))
                 # The first round prepares kernels and memory.
                 if turn >= 0:
-                    best[name] = max(best[name], pieces / (time.perf_counter() - started))
+                    best[name] = max(best[name], tokens / (time.perf_counter() - started))
     ratio = best["ours"] / best["peer"]
     return {"target tokens a second": {**best, "ratio": ratio, "peer_name": PEER}}
 

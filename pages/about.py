@@ -41,16 +41,16 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             f"with {model.parameters:,} learned numbers. Below: how it is built, and what its own card says."
         )
     )
-    pieces = f"{config.target_vocabulary:,}"
+    tokens = f"{config.target_vocabulary:,}"
     if config.source_vocabulary != config.target_vocabulary:
-        pieces = f"{config.source_vocabulary:,} → {pieces}"
+        tokens = f"{config.source_vocabulary:,} → {tokens}"
     count = model.parameters
     st.metric("Parameters", f"{count / 1e6:.1f} M" if count >= 100_000 else f"{count:,}", help=explain("parameter"))
     st.metric(
         "Layers", f"{config.encoder_layers} + {config.decoder_layers}", help=explain("layer", "encoder", "decoder")
     )
     st.metric("Heads", config.heads, help=explain("head"))
-    st.metric("Tokens", pieces, help=explain("token", "vocabulary"))
+    st.metric("Tokens", tokens, help=explain("token", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
     # A table that is wider than a phone scrolls on its own.

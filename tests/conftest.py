@@ -202,12 +202,12 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
     """
     model = build(config)
     vocabulary, places = config.source_vocabulary, config.max_positions
-    pieces, positions = slice(0, vocabulary), slice(vocabulary, vocabulary + places)
+    tokens, positions = slice(0, vocabulary), slice(vocabulary, vocabulary + places)
     weights = {name: torch.zeros_like(parameter) for name, parameter in model.named_parameters()}
     for name in weights:
         if name.endswith("norm.weight"):
             weights[name].fill_(1.0)
-    weights["source_embedding.weight"][:, pieces] = torch.eye(vocabulary)
+    weights["source_embedding.weight"][:, tokens] = torch.eye(vocabulary)
     for side in ("source", "target"):
         weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
 
@@ -217,12 +217,12 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
         query, key, value = projection.chunk(3)
         query[positions, positions] = torch.eye(places).roll(offset, dims=0)
         key[positions, positions] = torch.eye(places)
-        value[pieces, pieces] = torch.eye(vocabulary)
+        value[tokens, tokens] = torch.eye(vocabulary)
 
     look("encoder_layers.0.self_attention", 1)
     look("decoder_layers.0.self_attention", -1)
     look("decoder_layers.0.cross_attention", 0)
-    weights["decoder_layers.0.cross_attention.out_projection.weight"][pieces, pieces] = torch.eye(vocabulary)
+    weights["decoder_layers.0.cross_attention.out_projection.weight"][tokens, tokens] = torch.eye(vocabulary)
     return weights
 
 

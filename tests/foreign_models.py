@@ -57,9 +57,9 @@ def arabic_model(
         unapplied: as in `TransformerConfig`.
     """
     models = [sentencepiece_model(TEXTS[code]) for code in (reads, writes)]
-    sides = [[*codes, *pieces_of(models[0])], pieces_of(models[1])]
+    sides = [[*codes, *tokens_of(models[0])], tokens_of(models[1])]
     total = max(map(len, sides)) + 3
-    ids = [numbered(side, total) for side in sides] if separate else [numbered([*codes, *pieces_of(*models)])]
+    ids = [numbered(side, total) for side in sides] if separate else [numbered([*codes, *tokens_of(*models)])]
     size = len(ids[0])
     pad = size - 1
     tokenizer = PairTokenizer(
@@ -113,20 +113,20 @@ def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: 
     return model.getvalue()
 
 
-def pieces_of(*models: bytes) -> list[str]:
+def tokens_of(*models: bytes) -> list[str]:
     """Return the tokens of sentencepiece models, each once, without special symbols."""
-    pieces: dict[str, None] = {}
+    tokens: dict[str, None] = {}
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        pieces |= dict.fromkeys(
+        tokens |= dict.fromkeys(
             processor.id_to_piece(number)
             for number in range(processor.get_piece_size())
             if not processor.is_control(number) and not processor.is_unknown(number)
         )
-    return list(pieces)
+    return list(tokens)
 
 
-def numbered(pieces: list[str], total: int = 0) -> dict[str, int]:
+def numbered(tokens: list[str], total: int = 0) -> dict[str, int]:
     """Return a vocab.json like OPUS-MT's: the end symbol first, padding last, filled up to a total."""
-    filled = [*pieces, *(f"▁filler{number}" for number in range(total - len(pieces) - 3))]
+    filled = [*tokens, *(f"▁filler{number}" for number in range(total - len(tokens) - 3))]
     return {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}

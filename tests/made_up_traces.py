@@ -6,7 +6,7 @@ import numpy as np
 
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import KINDS, Trace
 
 FIRST = 10
@@ -21,10 +21,10 @@ def made_up_trace(source, target, **maps):
         target: texts of the target's words, without the start symbol.
         maps: by kind, [rows, columns] or [L, H, rows, columns].
     """
-    source_pieces = (*_words(source), Piece(END, "</s>", None, "end"))
+    source_tokens = (*_words(source), Token(END, "</s>", None, "end"))
     words = _words(target)
-    target_pieces = (Piece(START, "<s>", None, "start"), *words)
-    rows, columns = len(target_pieces), len(source_pieces)
+    target_tokens = (Token(START, "<s>", None, "start"), *words)
+    rows, columns = len(target_tokens), len(source_tokens)
     masks = {
         "encoder": np.ones((columns, columns), bool),
         "decoder": np.tri(rows, dtype=bool),
@@ -38,9 +38,9 @@ def made_up_trace(source, target, **maps):
     return Trace(
         source_text=_text(source),
         target_text=_text(target),
-        source_pieces=source_pieces,
-        target_pieces=target_pieces,
-        predicted_pieces=(*words, Piece(END, "</s>", None, "end")),
+        source_tokens=source_tokens,
+        target_tokens=target_tokens,
+        predicted_tokens=(*words, Token(END, "</s>", None, "end")),
         complete=True,
         **weights,
         **{f"{kind}_mask": mask for kind, mask in masks.items()},
@@ -58,10 +58,10 @@ def _text(words):
 
 
 def _words(texts):
-    pieces, at = [], 0
+    tokens, at = [], 0
     for text in texts:
         for number, part in enumerate(text.split("|")):
-            pieces.append(Piece(FIRST + len(pieces), part if number else f"▁{part}", (at, at + len(part))))
+            tokens.append(Token(FIRST + len(tokens), part if number else f"▁{part}", (at, at + len(part))))
             at += len(part)
         at += 1
-    return tuple(pieces)
+    return tuple(tokens)

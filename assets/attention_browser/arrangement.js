@@ -20,7 +20,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, beside: boolean, lecture?: boolean,
  *   layers: number, heads: number, queries: number, keys: number,
  *   arrangements: Record<string, Arrangement>, special: number[], doublings: string,
- *   axes: { pieces: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },
+ *   axes: { tokens: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },
  *   shown: { source: string, target: string },
  *   metrics: Metric[], names: string[], asked: { number: number, choice: Omit<Choice, "heads"> },
  *   version?: string, edits?: string | null, written?: string, experiment?: string,
@@ -64,7 +64,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * @param {Pick<Choice, "words" | "hide">} choice
  */
 export function arrangementName(choice) {
-  return (choice.words ? "words" : "pieces") + (choice.hide ? "-hidden" : "");
+  return (choice.words ? "words" : "tokens") + (choice.hide ? "-hidden" : "");
 }
 
 /**

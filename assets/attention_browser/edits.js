@@ -122,9 +122,9 @@ export function foreseen(arranged, { rows, shares }) {
     const wanted = columns.map((_, column) => given(column));
     const left = 1 - wanted.reduce((/** @type {number} */ sum, share) => sum + (share ?? 0), 0);
     const others = columns.reduce((sum, _, column) => sum + (wanted[column] === null ? values[at + column] : 0), 0);
-    const pieces = columns.reduce((sum, { positions: each }, column) => sum + (visible[column] ? each.length : 0), 0);
+    const tokens = columns.reduce((sum, { positions: each }, column) => sum + (visible[column] ? each.length : 0), 0);
     columns.forEach(({ positions: each }, column) => {
-      if (!shares.length) values[at + column] = visible[column] ? each.length / pieces : 0;
+      if (!shares.length) values[at + column] = visible[column] ? each.length / tokens : 0;
       else values[at + column] = wanted[column] ?? (others > 0 ? values[at + column] * Math.max(0, left) / others : 0);
     });
   });

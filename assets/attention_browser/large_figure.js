@@ -25,7 +25,7 @@ export function picturedFigure(browser, width, theme) {
   const selected = browser.selected(arranged);
   const room = width ? { width, height: null } : lecture.room();
   const figure = { arranged, choice, shades, theme, hover, selected,
-    axes: data.header.axes[choice.words ? "words" : "pieces"], measure: arranged.signed ? "change" : "weight" };
+    axes: data.header.axes[choice.words ? "words" : "tokens"], measure: arranged.signed ? "change" : "weight" };
   if (choice.look === "lines" && !arranged.signed) {
     const geometry = linesGeometry(arranged, room.width, room.height ?? undefined);
     const drawn = [choice.head, ...choice.heads.filter((head) => head !== choice.head && head < data.header.heads)];

@@ -9,9 +9,9 @@
  * @returns {Pinned}
  */
 export function pinnedIn(choice, arranged) {
-  /** @type {(side: Label[], pieces: number[]) => Set<number>} */
-  const indices = (side, pieces) => new Set(
-    side.flatMap(({ positions }, index) => (positions.some((position) => pieces.includes(position)) ? [index] : [])));
+  /** @type {(side: Label[], tokens: number[]) => Set<number>} */
+  const indices = (side, tokens) => new Set(
+    side.flatMap(({ positions }, index) => (positions.some((position) => tokens.includes(position)) ? [index] : [])));
   return { rows: indices(arranged.rows, choice.rows), columns: indices(arranged.columns, choice.columns) };
 }
 

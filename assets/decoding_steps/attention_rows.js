@@ -20,9 +20,9 @@ const GUTTER = 56;
  * @param {Colour[]} shades
  * @param {"ltr" | "rtl"} direction of reading the tokens
  */
-export function tintedPieces(title, labels, weights, shades, direction) {
-  return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "pieces", role: "list", dir: direction },
-    ...labels.slice(0, weights.length).map((label, index) => tinted("span", { class: "piece", role: "listitem",
+export function tintedTokens(title, labels, weights, shades, direction) {
+  return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "tokens", role: "list", dir: direction },
+    ...labels.slice(0, weights.length).map((label, index) => tinted("span", { class: "token", role: "listitem",
       title: `${quote(label)} (position ${index + 1}): ${weights[index].toFixed(4)}` }, shades, weights[index],
     element("span", { dir: "auto" }, label), element("small", {}, weights[index].toFixed(2))))));
 }
@@ -124,7 +124,7 @@ export function attentionRows(choose) {
     const read = translation.readUpTo(step);
     const shown = rowsOfStep(translation, params).slice(0, show === "all" ? 1 : 2);
     rows.replaceChildren(...shown.map(({ title, labels, weights, direction }) => (
-      tintedPieces(title, labels, weights, theme.shades, direction))));
+      tintedTokens(title, labels, weights, theme.shades, direction))));
     every.hidden = show !== "all";
     if (show !== "all") return;
     cross.hidden = !translation.source.length;

@@ -67,13 +67,13 @@ class DecodingSteps extends PaintedComponent {
     this.translations = translations({
       follow: (params, parts) => this.decode(params, parts ?? this.params.step),
       readElsewhere: () => this.ask("read"), release: () => this.decode({ forced: [] }),
-      allow: (piece) => this.decode({ suppressed: this.params.suppressed.filter((other) => other !== piece) }),
+      allow: (token) => this.decode({ suppressed: this.params.suppressed.filter((other) => other !== token) }),
     });
     this.heading = element("h3", { class: "in-out" });
     this.numbers = element("p", { class: "numbers" });
     this.says = element("p", { class: "says", "aria-live": "polite" });
     this.candidates = candidates({
-      take: (piece) => this.take(piece), ban: (piece) => this.ban(piece),
+      take: (token) => this.take(token), ban: (token) => this.ban(token),
       type: (text) => this.type(text),
     });
     this.attentionRows = attentionRows((part) => this.view(part));
@@ -138,23 +138,23 @@ class DecodingSteps extends PaintedComponent {
     return true;
   }
 
-  /** @param {number} piece */
-  take(piece) {
-    this.decode({ forced: [...this.before(), piece] });
+  /** @param {number} token */
+  take(token) {
+    this.decode({ forced: [...this.before(), token] });
   }
 
-  /** @param {number} piece */
-  ban(piece) {
+  /** @param {number} token */
+  ban(token) {
     const { suppressed } = this.params;
-    const others = suppressed.filter((other) => other !== piece);
+    const others = suppressed.filter((other) => other !== token);
     if (others.length < suppressed.length) {
       this.decode({ suppressed: others });
       return;
     }
     // Tokens that were forced from here on stay, up to the banned token.
     const forced = this.params.forced.slice(this.params.step);
-    const remaining = forced.includes(piece) ? forced.slice(0, forced.indexOf(piece)) : forced;
-    this.decode({ forced: [...this.before(), ...remaining], suppressed: [...suppressed, piece].sort((a, b) => a - b) });
+    const remaining = forced.includes(token) ? forced.slice(0, forced.indexOf(token)) : forced;
+    this.decode({ forced: [...this.before(), ...remaining], suppressed: [...suppressed, token].sort((a, b) => a - b) });
   }
 
   /**

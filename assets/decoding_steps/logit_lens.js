@@ -20,8 +20,8 @@ export function logitLens() {
     head.textContent = `P(${quote(out)})`;
     body.replaceChildren(...layers.map((predicted, layer) => element("tr", {},
       element("th", { scope: "row" }, `layer ${layer + 1}`),
-      element("td", {}, ...predicted.candidates.map(([piece, label, logProb]) => element("span",
-        { class: piece === id ? "prediction same" : "prediction", title: label }, element("span", { dir: "auto" }, label),
+      element("td", {}, ...predicted.candidates.map(([token, label, logProb]) => element("span",
+        { class: token === id ? "prediction same" : "prediction", title: label }, element("span", { dir: "auto" }, label),
         element("small", {}, Math.exp(logProb).toFixed(2))))),
       element("td", { class: "number", title: probabilityOf(predicted.logProb) }, roughProbability(predicted.logProb)))));
   };

@@ -24,7 +24,7 @@ export function stepPicture(translation, params, width, theme, shades) {
   const sheet = new Sheet(width, theme, STEP_PICTURE);
   sheet.write("Tokens written, coloured by their probability", true);
   const written = { labels: steps.map(({ out }) => out), weights: steps.map(({ logProb }) => Math.exp(logProb)) };
-  drawPieces(sheet, { ...written, direction: languages.target.direction }, shades, step);
+  drawTokens(sheet, { ...written, direction: languages.target.direction }, shades, step);
   sheet.write(`Step ${step + 1} of ${steps.length}: in: ${read[translation.before + step]} → out: ${steps[step].out}`, true);
   sheet.write(sentenceOfStep(translation, step));
   sheet.y += STEP_PICTURE.gap;
@@ -32,7 +32,7 @@ export function stepPicture(translation, params, width, theme, shades) {
   drawCandidates(sheet, steps[step]);
   for (const row of rowsOfStep(translation, params)) {
     sheet.write(row.title, true);
-    drawPieces(sheet, row, shades);
+    drawTokens(sheet, row, shades);
   }
   return sheet.picture(`step-${step + 1}`);
 }
@@ -44,7 +44,7 @@ export function stepPicture(translation, params, width, theme, shades) {
  * @param {Colour[]} shades
  * @param {number} [current] index of the framed token; the tokens after it are hollow
  */
-function drawPieces(sheet, { labels, weights, direction }, shades, current) {
+function drawTokens(sheet, { labels, weights, direction }, shades, current) {
   const { size, small, box, inside, space, gap } = STEP_PICTURE;
   sheet.y += space;
   sheet.row(weights.map((value, index) => {
@@ -71,11 +71,11 @@ function drawPieces(sheet, { labels, weights, direction }, shades, current) {
 function drawCandidates(sheet, step) {
   const { size, line, bar, name, number, gap } = STEP_PICTURE;
   const room = Math.max(20, sheet.width - name - number);
-  for (const [piece, label, logProb] of candidatesOf(step)) {
+  for (const [token, label, logProb] of candidatesOf(step)) {
     const top = sheet.y;
-    const style = { size, fill: sheet.theme.text, bold: piece === step.id };
+    const style = { size, fill: sheet.theme.text, bold: token === step.id };
     sheet.drawn.push((surface) => {
-      surface.text(0, top + line / 2, shortened(label, name - 8, size, piece === step.id), style);
+      surface.text(0, top + line / 2, shortened(label, name - 8, size, token === step.id), style);
       surface.rect(name, top + (line - bar) / 2, room, bar, sheet.theme.border);
       surface.rect(name, top + (line - bar) / 2, room * Math.exp(logProb), bar, sheet.theme.primary);
       surface.text(sheet.width, top + line / 2, probabilityOf(logProb), { ...style, anchor: "end" });

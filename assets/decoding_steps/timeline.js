@@ -23,17 +23,17 @@ export function timeline(go) {
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
     row.dir = translation.languages.target.direction;
     row.replaceChildren(...translation.steps.map((step, index) => tinted("button", {
-      type: "button", class: step.forced ? "piece forced" : "piece", onclick: () => go(index),
+      type: "button", class: step.forced ? "token forced" : "token", onclick: () => go(index),
       title: `step ${index + 1}: probability ${Math.exp(step.logProb).toFixed(4)}${step.forced ? ", forced" : ""}`,
     }, shades, Math.exp(step.logProb), element("span", { dir: "auto" }, step.out),
     element("small", {}, Math.exp(step.logProb).toFixed(2)))));
   });
   /** @type {(step: number) => void} later tokens are hollow, because they are not written yet */
-  const mark = (step) => row.querySelectorAll("button").forEach((piece, index) => {
-    piece.setAttribute("aria-current", index === step ? "step" : "false");
-    piece.tabIndex = index === step ? 0 : -1;
-    piece.classList.toggle("later", index > step);
-    if (index === step && row.contains(focused(row))) piece.focus();
+  const mark = (step) => row.querySelectorAll("button").forEach((token, index) => {
+    token.setAttribute("aria-current", index === step ? "step" : "false");
+    token.tabIndex = index === step ? 0 : -1;
+    token.classList.toggle("later", index > step);
+    if (index === step && row.contains(focused(row))) token.focus();
   });
   return Object.assign(row, { fill, mark });
 }

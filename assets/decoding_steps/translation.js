@@ -171,7 +171,7 @@ export class Translation {
  * @returns {Candidate[]}
  */
 export function candidatesOf({ candidates: likeliest, id, out, logProb }) {
-  return likeliest.some(([piece]) => piece === id) ? likeliest : [...likeliest, [id, out, logProb]];
+  return likeliest.some(([token]) => token === id) ? likeliest : [...likeliest, [id, out, logProb]];
 }
 
 /**

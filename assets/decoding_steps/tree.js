@@ -5,7 +5,7 @@ import { quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
 import { term } from "../shared/terms.js";
-import { tintedPieces } from "./attention_rows.js";
+import { tintedTokens } from "./attention_rows.js";
 import { NATS, probabilityOf } from "./translation.js";
 /** @import { Colour } from "../shared/colours.js" */
 /** @import { SearchTree, StepsParams, Translation, TreeNode } from "./translation.js" */
@@ -196,8 +196,8 @@ export function tree({ look, follow }) {
         element("button", { type: "button", onclick: take }, "Continue from here")),
       ...(rows?.node === chosen ? [
         ...(translation.source.length
-          ? [tintedPieces(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),
-        tintedPieces(`Masked attention, ${rows.whose}: looked back at what it read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
+          ? [tintedTokens(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),
+        tintedTokens(`Masked attention, ${rows.whose}: looked back at what it read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
           target.direction),
       ] : []));
     const x = node.step * NODE.across;

@@ -11,7 +11,7 @@ import { candidatesOf, NATS, probabilityOf, roughProbability } from "./translati
 
 /**
  * Returns the list of the candidates of a step.
- * @param {{ take: (piece: number) => void, ban: (piece: number) => void, type: (text: string) => void }} act
+ * @param {{ take: (token: number) => void, ban: (token: number) => void, type: (text: string) => void }} act
  */
 export function candidates({ take, ban, type }) {
   const list = element("ol", { class: "candidates" });
@@ -33,28 +33,28 @@ export function candidates({ take, ban, type }) {
    * @param {number} index
    * @param {{ id: number, banned: Set<number> }} step
    */
-  function candidate([piece, label, logProb], index, { id, banned }) {
+  function candidate([token, label, logProb], index, { id, banned }) {
     const bar = element("span", { class: "amount" });
     bar.style.width = `${100 * Math.exp(logProb)}%`;
     const key = index < 10 ? ` (key ${(index + 1) % 10})` : "";
     const row = element("li", {},
       element("button", {
-        type: "button", class: "take", "aria-pressed": String(piece === id), onclick: () => take(piece),
+        type: "button", class: "take", "aria-pressed": String(token === id), onclick: () => take(token),
         title: `probability ${probabilityOf(logProb)}, log-probability ${typeset(logProb, 4)} nats; continue with this token${key}`,
       }, element("span", { class: "name", dir: "auto" }, label), element("span", { class: "scale" }, bar),
       element("span", { class: "number" }, roughProbability(logProb))),
       element("button", {
-        type: "button", class: "ban", "aria-pressed": String(banned.has(piece)), onclick: () => ban(piece),
+        type: "button", class: "ban", "aria-pressed": String(banned.has(token)), onclick: () => ban(token),
         "aria-label": `Ban ${label} from here on`, title: "Ban this token from here on",
       }, "⊘"));
-    row.classList.toggle("banned", banned.has(piece));
+    row.classList.toggle("banned", banned.has(token));
     return row;
   }
 
   /** @type {(translation: Translation, step: number) => void} */
   const reflect = (translation, step) => keepingFocus(list, "button", () => {
     const { candidates: likeliest, id, rank, entropy } = translation.steps[step];
-    const banned = new Set(translation.suppressed.map(([piece]) => piece));
+    const banned = new Set(translation.suppressed.map(([token]) => token));
     const listed = candidatesOf(translation.steps[step]);
     list.replaceChildren(...listed.map((each, index) => candidate(each, index, { id, banned })));
     const sum = likeliest.reduce((total, each) => total + Math.exp(each[2]), 0);
@@ -81,9 +81,9 @@ export function translations({ follow, readElsewhere, release, allow }) {
   const head = element("div", { class: "translations-head" }, title, elsewhere);
   const list = element("ol", { class: "translations", "aria-label": "Translations tried" });
   const forcedWords = element("span");
-  const forced = element("p", { class: "forced-pieces" }, forcedWords, " ", term("?", "teacher forcing"), " ",
+  const forced = element("p", { class: "forced-tokens" }, forcedWords, " ", term("?", "teacher forcing"), " ",
     element("button", { type: "button", onclick: release }, "Let the model choose"));
-  const banned = element("p", { class: "banned-pieces" });
+  const banned = element("p", { class: "banned-tokens" });
   const part = element("div", {}, head, list, forced, banned);
 
   /** @param {Visited} visited */
@@ -118,14 +118,14 @@ export function translations({ follow, readElsewhere, release, allow }) {
     forced.hidden = !beginning;
     if (beginning) {
       const all = beginning.count === count;
-      const pieces = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
+      const tokens = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
       forcedWords.textContent = beginning.given
         ? "Forced from beginning to end: this translation was given, and the model only reads it."
-        : `Forced, whatever the method: ${all ? "all of it" : `the ${pieces}`}, ${quote(beginning.text)}.`;
+        : `Forced, whatever the method: ${all ? "all of it" : `the ${tokens}`}, ${quote(beginning.text)}.`;
     }
     banned.hidden = !suppressed.length;
-    banned.replaceChildren("Banned: ", ...suppressed.flatMap(([piece, label]) => [element("button", {
-      type: "button", "aria-label": `Allow ${label} again`, title: "Allow it again", onclick: () => allow(piece),
+    banned.replaceChildren("Banned: ", ...suppressed.flatMap(([token, label]) => [element("button", {
+      type: "button", "aria-label": `Allow ${label} again`, title: "Allow it again", onclick: () => allow(token),
     }, `${label} ×`), " "]));
   };
   return Object.assign(part, { reflect, wait });

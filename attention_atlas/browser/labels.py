@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attention_atlas.browser.token_labels import bare, group_label, piece_label
+from attention_atlas.browser.token_labels import bare, group_label, token_label
 from transformer.analysis.view import Axes
 from transformer.analysis.words import parted
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
 # Names of the kinds of attention, which are also the titles of their pages.
@@ -46,24 +46,24 @@ def output_label(axes: Axes, row: int) -> str:
     letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
     """
     assert axes.predicted is not None, "only the decoder predicts"
-    pieces = axes.predicted[row]
+    tokens = axes.predicted[row]
     if not axes.words:
-        return piece_label(pieces[0], axes.row_text)
-    written = [piece for piece in pieces if not piece.special]
+        return token_label(tokens[0], axes.row_text)
+    written = [token for token in tokens if not token.special]
     labels = []
     if written:
         following = axes.predicted[row + 1][:1] if row + 1 < len(axes.predicted) else ()
         before = CUT if _within_word(written[0], axes.row_text) else ""
         after = CUT if following and _within_word(following[0], axes.row_text) else ""
         labels = [before + group_label(written, axes.row_text, words=True) + after]
-    return " ".join([*labels, *(piece_label(piece, axes.row_text) for piece in pieces if piece.special)])
+    return " ".join([*labels, *(token_label(token, axes.row_text) for token in tokens if token.special)])
 
 
-def _within_word(piece: Piece, text: str) -> bool:
+def _within_word(token: Token, text: str) -> bool:
     """Return whether a token begins with a letter or digit that continues the word before it."""
-    if piece.span is None or piece.special:
+    if token.span is None or token.special:
         return False
-    start, end = piece.span
+    start, end = token.span
     if not 0 < start < end:
         return False
     before, first = text[start - 1], text[start]
@@ -75,7 +75,7 @@ def column_labels(axes: Axes) -> list[str]:
     return [group_label(group, axes.column_text, words=axes.words) for group in axes.columns]
 
 
-def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = ()) -> tuple[str, str]:
+def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = ()) -> tuple[str, str]:
     """Return the titles of the row axis and the column axis; for sound, the columns are seconds."""
     size = "word" if words else "token"
     of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))

@@ -73,9 +73,9 @@ def payload(
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
-    special = np.array([piece.special for piece in trace.key_pieces(kind)])
+    special = np.array([token.special for token in trace.key_tokens(kind)])
     doubled = doublings(weights, special)
-    sides = trace.query_pieces(kind), trace.key_pieces(kind)
+    sides = trace.query_tokens(kind), trace.key_tokens(kind)
     complete = {
         **header,
         "kind": kind,
@@ -84,7 +84,7 @@ def payload(
         "queries": queries,
         "keys": keys,
         "arrangements": {
-            ("words" if words else "pieces") + ("" if special else "-hidden"): _arrangement(
+            ("words" if words else "tokens") + ("" if special else "-hidden"): _arrangement(
                 axes_of(trace, kind, words=words, special=special)
             )
             for words, special in arrangements
@@ -93,7 +93,7 @@ def payload(
         "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
         "axes": {
             name: dict(zip(("from", "to"), titles(words, *sides), strict=True))
-            for name, words in (("pieces", False), ("words", True))
+            for name, words in (("tokens", False), ("words", True))
         },
     }
     return pack(complete, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_shape, label_parts
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 # Unicode's isolate marks. The first letter of the enclosed text decides its direction, whatever is around it.
@@ -46,15 +46,15 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
-def piece_label(piece: Piece, text: str) -> str:
+def token_label(token: Token, text: str) -> str:
     """Return the label of a token, from `label_parts`. White space is visible, and special tokens have names. Bytes and
     unknown tokens show the text that they represent.
 
     Args:
-        piece: the token.
+        token: the token.
         text: the text that its span refers to.
     """
-    covered, spelling = label_parts(piece, text)
+    covered, spelling = label_parts(token, text)
     return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
 
 
@@ -63,17 +63,17 @@ def bare(label: str) -> str:
     return BEFORE_WORD.sub("", label)
 
 
-def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
+def entry_label(vocabulary: TextVocabulary, token: int) -> str:
     """Return the label of a vocabulary entry that is not part of a text."""
-    return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
+    return token_label(Token(token, vocabulary.texts[token], None, vocabulary.symbols.role(token)), "")
 
 
-def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
+def group_label(tokens: Sequence[Token], text: str, *, words: bool) -> str:
     """Return the label of a token, or for a word the characters of `text` that its tokens cover."""
-    if not words or pieces[0].span is None:
-        return piece_label(pieces[0], text)
-    spans = [piece.span for piece in pieces if piece.span is not None]
+    if not words or tokens[0].span is None:
+        return token_label(tokens[0], text)
+    spans = [token.span for token in tokens if token.span is not None]
     covered = text[spans[0][0] : spans[-1][1]].strip(" ")
     if not any(map(has_shape, covered)):
-        return "".join(piece_label(piece, text) for piece in pieces)
+        return "".join(token_label(token, text) for token in tokens)
     return visible(covered.translate(str.maketrans(LINE_SIGNS)))

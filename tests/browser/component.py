@@ -33,7 +33,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94, 201, 98), 1.0: (253, 231, 37)}
 
 
-def in_pieces(**shown: object) -> AttentionParams:
+def in_tokens(**shown: object) -> AttentionParams:
     """Return a choice of the first head with tokens not merged into words, and any other settings."""
     return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
@@ -195,7 +195,7 @@ def opened_document(
 ) -> Iterator[Component]:
     """Write and open the HTML file with all attention, as a user without the app does."""
     file = folder / "attention.html"
-    file.write_text(document(trace, kind, choice or in_pieces(), translator.tokenizer), encoding="utf-8")
+    file.write_text(document(trace, kind, choice or in_tokens(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:
         yield Component(page, page.locator(f".atlas[data-drawn^='{kind} ']"))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pages.ui.text.number_format import rounded
-from tests.browser.component import SVG, VIRIDIS, in_pieces, labels, middle, texts
+from tests.browser.component import SVG, VIRIDIS, in_tokens, labels, middle, texts
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.values.trace import Trace
@@ -65,7 +65,7 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
 def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, small_translator, known, layer, head):
-    with browse(small_translator, known, "encoder", in_pieces(layer=layer, head=head)) as shown:
+    with browse(small_translator, known, "encoder", in_tokens(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
         dark = (np.abs(shown.colours(cells) - VIRIDIS[0.0]) <= 4).all(axis=-1)
@@ -138,7 +138,7 @@ def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, 
     layer, head = 1, 2
     expected = np.where(trace.mask(kind), rounded(weights[layer, head]), np.nan)
     rows, columns = labels(trace, kind)
-    with browse(small_translator, trace, kind, in_pieces(layer=layer, head=head)) as shown:
+    with browse(small_translator, trace, kind, in_tokens(layer=layer, head=head)) as shown:
         reported = shown.table()
         assert [(one["from"], one["to"]) for one in reported] == [(row, column) for row in rows for column in columns]
         written = [one["weight"] for one in reported]

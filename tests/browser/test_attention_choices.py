@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.component import SVG, VIRIDIS, Component, in_pieces, labels, middle, texts
+from tests.browser.component import SVG, VIRIDIS, Component, in_tokens, labels, middle, texts
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
@@ -78,7 +78,7 @@ def test_letter_keys_change_the_display_settings(browse, small_translator, trace
 
 def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
     """There are fewer words than tokens, so the last token has no counterpart."""
-    with browse(small_translator, trace, "encoder", in_pieces(look="lines")) as shown:
+    with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
         assert "looks at" not in shown.readout
@@ -86,7 +86,7 @@ def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, smal
 
 
 def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
+    with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
         shown.press("?")
@@ -119,7 +119,7 @@ def test_rows_without_the_end_symbol_are_rescaled_exactly(browse, small_translat
     left = 0.01 * trace.encoder[..., :-1] / trace.encoder[..., :-1].sum(-1, keepdims=True)
     resting = replace(trace, encoder=np.concatenate([left, np.full_like(trace.encoder[..., :1], 0.99)], axis=-1))
     view = view_of(resting, "encoder", special=False)
-    with browse(small_translator, resting, "encoder", in_pieces(layer=1, head=3, hide=True)) as shown:
+    with browse(small_translator, resting, "encoder", in_tokens(layer=1, head=3, hide=True)) as shown:
         assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
 
 
@@ -192,7 +192,7 @@ def crossing(trace) -> Trace:
 
 def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, crossing):
     size = crossing.encoder.shape[-1]
-    with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
+    with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
         # The token's text occurs on both sides; the first occurrence is on the side that looks.
@@ -209,7 +209,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
 
 
 def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_translator, crossing):
-    with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
+    with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []
         chip = shown.control("head 2")
@@ -225,7 +225,7 @@ def test_adding_a_head_does_not_change_the_lines_of_the_first(browse, small_tran
 
 
 def test_keyboard_focus_stays_on_the_head_that_it_added(browse, small_translator, crossing):
-    with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
+    with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()
         for pressed in ("true", "false"):
@@ -269,7 +269,7 @@ def test_new_sentence_releases_the_pinned_tokens(visit, server):
 
 
 def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
+    with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         rows, _ = labels(trace, "encoder")
         assert f"“{rows[1]}” looks most at" in shown.readout
         for kind in ("decoder", "cross"):
@@ -278,8 +278,8 @@ def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_transla
 
 def test_map_of_128_tokens_needs_few_nodes(shipped, browse):
     trace = shipped.trace("dog cat " * 63 + "dog", "Hund Katze " * 63 + "Hund")
-    assert len(trace.source_pieces) == 128
-    with browse(shipped, trace, "encoder", in_pieces(look="lines")) as shown:
+    assert len(trace.source_tokens) == 128
+    with browse(shipped, trace, "encoder", in_tokens(look="lines")) as shown:
         assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
         shown.choose("Show as", "map")
         shown.choose("Head", "7")
@@ -297,6 +297,6 @@ def test_longest_sentence_is_complete_on_a_phone(browse, small_translator):
 def test_right_to_left_word_leaves_numbers_in_place(browse, small_translator):
     trace = small_translator.trace("שלום עולם", "x")
     rows, columns = labels(trace, "encoder", words=True)
-    with browse(small_translator, trace, "encoder", in_pieces(words=True)) as shown:
+    with browse(small_translator, trace, "encoder", in_tokens(words=True)) as shown:
         said = shown.hover(*place(shown, len(rows), len(columns), 0, 1))
     assert f"“\u2068{rows[0]}\u2069” (row 1) looks at “\u2068{columns[1]}\u2069” (column 2)" in said

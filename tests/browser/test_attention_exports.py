@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import sums
-from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
+from tests.browser.component import SVG, Component, in_tokens, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
 from transformer.files.csv_cells import FORMULA
 from transformer.values.trace import Trace
@@ -67,7 +67,7 @@ def captions(svg: ElementTree.Element) -> list[str]:
     ],
 )
 def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kind, title, sentence):
-    choice = in_pieces(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
+    choice = in_tokens(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
     with browse(small_translator, trace, kind, choice) as shown:
         named, read, *rest = captions(shown.svg())
         assert (named, read) == (title, sentence)
@@ -135,7 +135,7 @@ def test_saved_picture_has_the_colours_of_the_screen(browse, small_translator, t
 
 @pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.thorough)])
 def test_sums_are_equal_on_the_screen_and_in_every_export(browse, small_translator, trace, kind):
-    choice = in_pieces(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
+    choice = in_tokens(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
     view = view_of(trace, kind)
     rows, columns = labels(trace, kind)
     down = sums(view, 1, 2, choice.rows, of_rows=True)
@@ -164,7 +164,7 @@ def test_readout_gives_the_sum_of_pinned_rows(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
     best = sorted(down, key=float, reverse=True)[:3]
-    with browse(small_translator, trace, "encoder", in_pieces(rows=(0, 3))) as shown:
+    with browse(small_translator, trace, "encoder", in_tokens(rows=(0, 3))) as shown:
         assert re.findall(r"\d\.\d{4}", shown.readout) == best
         assert f"“{rows[0]}” and “{rows[3]}” (rows 1, 4) together look most at" in shown.readout
         cells = shown.cells(len(rows), len(columns))

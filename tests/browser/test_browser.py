@@ -59,8 +59,8 @@ def test_hovering_reports_the_number_of_the_tensor(reader, shipped, kind, page):
             column = int(reported[3]) - 1
             # The server's sums may differ from these in the last bit, and a weight may lie between two roundings.
             assert float(reported[4]) == pytest.approx(trace.attention(kind)[1, 4, row, column], abs=0.51e-4)
-            assert trace.key_pieces(kind)[column].text.strip("▁") in reported[2]
-            assert trace.query_pieces(kind)[row].text.strip("▁") in reported.string
+            assert trace.key_tokens(kind)[column].text.strip("▁") in reported[2]
+            assert trace.query_tokens(kind)[row].text.strip("▁") in reported.string
             seen.append((down, row, column))
     assert len({row for _, row, _ in seen}) > 2 and len({column for _, _, column in seen}) > 2
     heights = {row: down for down, row, _ in seen}
@@ -113,8 +113,8 @@ def test_click_in_the_introduction_opens_the_head(reader):
 def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
     trace = shipped.trace(sentence)
-    pieces = [piece.text for piece in trace.source_pieces]
-    it, animal = pieces.index("▁it"), pieces.index("▁animal")
+    tokens = [token.text for token in trace.source_tokens]
+    it, animal = tokens.index("▁it"), tokens.index("▁animal")
     reader.open(f"/encoder_attention?text={quote(sentence)}&layer=1&head=1&words=false&rows={it}&columns={animal}")
     layer, head = np.unravel_index(trace.encoder[:, :, it, animal].argmax(), trace.encoder.shape[:2])
     reader.see(f"Of all heads, layer {layer + 1}, head {head + 1} looks there most: ")

@@ -21,7 +21,7 @@ def step(someone, number):
 
 
 def strip(someone):
-    return someone.page.locator(".timeline .piece span").all_inner_texts()
+    return someone.page.locator(".timeline .token span").all_inner_texts()
 
 
 def candidate(someone, number):
@@ -74,7 +74,7 @@ def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     step(reader, 1)
     for _ in range(12):
         keyboard.press("Tab")
-        if reader.page.evaluate("document.activeElement.shadowRoot?.activeElement?.className") == "piece":
+        if reader.page.evaluate("document.activeElement.shadowRoot?.activeElement?.className") == "token":
             break
     keyboard.press("ArrowRight")
     step(reader, 2)
@@ -106,10 +106,10 @@ def test_link_restores_a_forced_token_for_another_user(reader, visit, server, sh
         assert strip(other) == strip(reader)
         for part in (".in-out", ".numbers", ".says", ".row"):
             assert other.page.locator(part).all_inner_texts() == reader.page.locator(part).all_inner_texts()
-        forced = [int(piece) for piece in re.search(r"forced=([\d.]+)", other.page.url)[1].split(".")]
+        forced = [int(token) for token in re.search(r"forced=([\d.]+)", other.page.url)[1].split(".")]
         traced = shipped.trace_decoding("I have a dream.", DecodingSettings(), prefix=forced)
         assert [name.replace("␣", "▁") for name in strip(other)[:-1]] == [
-            piece.text for piece in traced.translation.pieces[:-1]
+            token.text for token in traced.translation.tokens[:-1]
         ]
         expect(other.page.locator(".numbers")).to_contain_text(f"probability {np.exp(traced.trace.log_probs[2]):.4f}")
 
@@ -151,11 +151,11 @@ def test_token_can_be_banned_and_allowed_again(reader):
     step(reader, 3)
     own = strip(reader)
     reader.page.locator(".candidates .ban").first.click()
-    expect(reader.page.locator(".banned-pieces")).to_contain_text(own[2])
+    expect(reader.page.locator(".banned-tokens")).to_contain_text(own[2])
     assert own[2] not in strip(reader)[2:]
-    reader.page.locator(".banned-pieces button").click()
-    expect(reader.page.locator(".banned-pieces")).to_be_hidden()
-    expect(reader.page.locator(".timeline .piece span")).to_have_text(own)
+    reader.page.locator(".banned-tokens button").click()
+    expect(reader.page.locator(".banned-tokens")).to_be_hidden()
+    expect(reader.page.locator(".timeline .token span")).to_have_text(own)
 
 
 @pytest.mark.thorough
@@ -167,10 +167,10 @@ def test_banning_a_token_keeps_the_forced_tokens(reader):
     chosen = reader.page.locator(".timeline [aria-current=step] span")
     expect(chosen).to_have_text(other)
     reader.page.locator(".candidates .ban").first.click()
-    expect(reader.page.locator(".banned-pieces")).to_contain_text(first)
+    expect(reader.page.locator(".banned-tokens")).to_contain_text(first)
     expect(chosen).to_have_text(other)
     reader.page.locator(".candidates .ban").nth(1).click()
-    expect(reader.page.locator(".banned-pieces")).to_contain_text(other)
+    expect(reader.page.locator(".banned-tokens")).to_contain_text(other)
     expect(chosen).not_to_have_text(other)
     assert chosen.inner_text() != first
 
@@ -181,7 +181,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
     for banned in range(1, 4):
         step(reader, 1)
         reader.page.locator(".candidates .ban").nth(banned - 1).click()
-        expect(reader.page.locator(".banned-pieces button")).to_have_count(banned)
+        expect(reader.page.locator(".banned-tokens button")).to_have_count(banned)
     # Bans wait while a decoding runs.
     step(reader, 1)
 
@@ -230,7 +230,7 @@ def test_arrow_keys_move_through_the_tree(reader, shipped):
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
     expect(reader.page.locator(".node.best")).to_have_count(
-        len(shipped.translate("I have a dream.", DecodingSettings("beam")).pieces)
+        len(shipped.translate("I have a dream.", DecodingSettings("beam")).tokens)
     )
     reader.page.locator(".node.best").nth(2).click()
     expect(reader.page.locator(".node-text")).to_contain_text("Step 3")
@@ -320,7 +320,7 @@ def test_forced_prefix_is_shown_and_can_be_removed(reader):
     step(reader, 3)
     reader.page.locator(".candidates .take").nth(1).click()
     translations(reader, 2)
-    reported = reader.page.locator(".forced-pieces")
+    reported = reader.page.locator(".forced-tokens")
     forced = reader.page.locator(".timeline .forced span").all_inner_texts()
     expect(reported).to_contain_text("".join(forced).replace("␣", " ").strip())
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -344,12 +344,12 @@ def test_start_over_returns_to_the_models_own_translation(reader, shipped):
     reader.page.wait_for_url(re.compile("method=sample"))
     step(reader, 3)
     reader.page.locator(".candidates .ban").first.click()
-    expect(reader.page.locator(".banned-pieces")).to_be_visible()
+    expect(reader.page.locator(".banned-tokens")).to_be_visible()
     reader.page.get_by_role("button", name="Start over").click()
-    expect(reader.page.locator(".timeline .piece span")).to_have_text(own)
+    expect(reader.page.locator(".timeline .token span")).to_have_text(own)
     step(reader, 1)
     expect(reader.page.get_by_label("Method", exact=True)).to_have_value("greedy")
-    for gone in (".translations", ".banned-pieces", ".forced-pieces"):
+    for gone in (".translations", ".banned-tokens", ".forced-tokens"):
         expect(reader.page.locator(gone)).to_be_hidden()
     expect(reader.page).to_have_url(re.compile(re.escape(f"/decoding?{DREAM}") + "$"))
 
@@ -359,12 +359,12 @@ def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shippe
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
-    pieces = strip(reader)
+    tokens = strip(reader)
     reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
     # On this page, the translation is still a sample without forced tokens.
     step(reader, 1)
-    assert strip(reader) == pieces
+    assert strip(reader) == tokens
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)
     translations(reader, 2)
     reader.choose("Cross attention")
@@ -374,7 +374,7 @@ def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shippe
     expect(shown).to_contain_text("sampling at temperature 2, seed 2")
     reader.choose("Decoding step by step")
     step(reader, 1)
-    assert strip(reader) == pieces
+    assert strip(reader) == tokens
     expect(reader.page.locator(".translations [aria-pressed=true]")).to_contain_text("on the other pages")
     reader.page.locator(".translations button").first.click()
     reader.page.get_by_role("button", name="Use this translation on all pages").click()

@@ -78,8 +78,8 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         page.wait_for_url(re.compile("inside_a_layer.*inside_part=cell"))
         lecturer.see("1. Query times key")
         cells = page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
-        lecturer.drawn(cells.nth(2 * len(trace.source_pieces) + 3))
-        cells.nth(2 * len(trace.source_pieces) + 3).click()
+        lecturer.drawn(cells.nth(2 * len(trace.source_tokens) + 3))
+        cells.nth(2 * len(trace.source_tokens) + 3).click()
         page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
         # This is the most telling head of the sentence, with which the page opens.
         shown = re.search(r"Layer (\d+), head (\d+)", page.get_by_test_id("stMain").inner_text())
@@ -107,7 +107,7 @@ def test_click_in_the_map_explains_the_cell(shipped, reader):
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     reader.see(f"{trace.encoder[1, 4, 0, 0]:.4f}")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
-    columns = len(trace.source_pieces)
+    columns = len(trace.source_tokens)
     reader.drawn(cells.nth(2 * columns + 3))
     cells.nth(2 * columns + 3).click()
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
@@ -116,7 +116,7 @@ def test_click_in_the_map_explains_the_cell(shipped, reader):
 
 def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
     """The second click checks that a clicked map can be clicked again."""
-    columns = len(shipped.trace("I have a dream.").source_pieces)
+    columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
     for row, column in ((2, 3), (2, 3), (4, 1)):
         cells = reader.page.locator("[data-testid=stVegaLiteChart] path[aria-roledescription='rect mark']")
@@ -128,7 +128,7 @@ def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
 
 
 def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
-    columns = len(shipped.trace("I have a dream.").source_pieces)
+    columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
     reader.drawn(cells.nth(2 * columns + 3))

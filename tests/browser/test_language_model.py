@@ -26,13 +26,13 @@ def test_user_reaches_a_head_and_another_token_from_a_typed_text(reader):
     reader.wait()
     reader.page.get_by_text("Step by step", exact=True).first.click()
     reader.page.locator(".steps[data-drawn$=' 1']").wait_for()
-    expect(reader.page.locator(".timeline .piece")).to_have_count(5)
+    expect(reader.page.locator(".timeline .token")).to_have_count(5)
     # A language model has only one text, and a step looks back only at this text.
     expect(reader.page.locator(".attention-rows h4:visible")).to_have_count(1)
     second = reader.page.locator(".candidates .name").nth(1).inner_text()
     reader.page.locator(".candidates .take").nth(1).click()
     reader.page.wait_for_url("**lm_forced=**")
-    expect(reader.page.locator(".timeline .piece span").first).to_have_text(second)
+    expect(reader.page.locator(".timeline .token span").first).to_have_text(second)
     # The pages about heads show the same text, and link back to the map of a head.
     main = reader.page.get_by_test_id("stMain")
     main.get_by_role("button", name="Compare its heads").click()

@@ -117,7 +117,7 @@ def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
 
 @pytest.mark.thorough
 def test_axis_titles_are_not_cut(reader):
-    canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
+    canvases = opened(reader, "encoder.1.1.tokens.I see.", "encoder.1.1.tokens.I do.")
     for canvas in canvases.all():
         # Dark pixels within two pixels of the picture's edge would mean that a letter is cut off.
         assert (

@@ -197,14 +197,14 @@ test("hovering over the middle of any cell, label or small map finds it", async 
 });
 
 test("labels fit their space, and no row label overlaps another", async () => {
-  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const long = { label: "Unabhängigkeitserklärungskapitän".repeat(2), positions: [0] };
-  const arranged = { ...pieces, rows: [long, ...pieces.rows.slice(1)] };
+  const arranged = { ...tokens, rows: [long, ...tokens.rows.slice(1)] };
   for (const width of [300, 560, 1400]) {
     const geometry = mapGeometry(arranged, width, true);
     const surface = new Recorder();
     drawMap(surface, geometry, { arranged, choice: { scale: SCALES[0], threshold: 0 }, shades: shadesOf("viridis"),
-      theme: THEME, hover: null, selected: NOTHING, axes: { from: "from: the piece", to: "to: the piece" }, measure: "weight" });
+      theme: THEME, hover: null, selected: NOTHING, axes: { from: "from: the token", to: "to: the token" }, measure: "weight" });
     assert.ok(geometry.right <= width, "the map is within the figure");
     const left = surface.of("text").filter(({ anchor, x, size }) => anchor === "end" && x < geometry.left && size === LABEL_SIZE);
     assert.ok(left.length > 0);
@@ -214,11 +214,11 @@ test("labels fit their space, and no row label overlaps another", async () => {
 });
 
 test("in a narrow figure a step keeps both of its words, and a word of the sentence its label", async () => {
-  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const size = 12;
   /** @type {(name: (index: number) => string) => { label: string, positions: number[] }[]} */
   const labelled = (name) => Array.from({ length: size }, (_, index) => ({ label: name(index), positions: [index] }));
-  const arranged = { ...pieces, rows: labelled((index) => `in: word${index} → out: Wort${index}`), columns: labelled((index) => `w${index}`),
+  const arranged = { ...tokens, rows: labelled((index) => `in: word${index} → out: Wort${index}`), columns: labelled((index) => `w${index}`),
     values: new Float32Array(size * size), masked: new Uint8Array(size * size) };
   for (const [width, name] of [[330, "word3 → Wort3"], [900, "in: word3 → out: Wort3"]]) {
     const surface = new Recorder();
@@ -307,11 +307,11 @@ test("in lecture mode the word under the pointer keeps its complete label, and n
 });
 
 test("lines between cells never outshine them: cells below 12 pixels have none", async () => {
-  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const seen = new Set();
   for (const size of [4, 12, 20, 30, 45, 60, 90, 128]) {
     const labels = Array.from({ length: size }, (_, index) => ({ label: `w${index}`, positions: [index] }));
-    const arranged = { ...pieces, rows: labels, columns: labels,
+    const arranged = { ...tokens, rows: labels, columns: labels,
       values: new Float32Array(size * size), masked: new Uint8Array(size * size) };
     for (const width of [330, 700, 1100]) {
       const geometry = mapGeometry(arranged, width, false);
@@ -505,24 +505,24 @@ function twoHeads(names, second) {
   };
   return {
     header: { kind: "encoder", layers: 1, heads: 2, special: [5], names },
-    arranged: new Map([["pieces/0/0", arranged([0, 0, 1, 2, 3, 4])], ["pieces/0/1", arranged(second)]]),
+    arranged: new Map([["tokens/0/0", arranged([0, 0, 1, 2, 3, 4])], ["tokens/0/1", arranged(second)]]),
   };
 }
 
-const PIECES = { words: false, hide: false };
+const TOKENS = { words: false, hide: false };
 
 test("a word is ranked over all heads, except itself, its neighbours, symbols and positional heads", () => {
   // "it" looks at "dog", as no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
   const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
-  const links = wordLinks(data, PIECES, { row: 4 });
+  const links = wordLinks(data, TOKENS, { row: 4 });
   assert.deepEqual(links.strongest.map(({ head, row, column, weight }) => [head, row, column, weight]), [[1, 4, 1, "1.0000"]]);
   assert.equal(links.lit[0], 0);
   assert.ok(links.lit[1] > 0);
-  const arranged = data.arranged.get("pieces/0/1");
+  const arranged = data.arranged.get("tokens/0/1");
   assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Over all heads, “it” looks at “dog” 1.00 (layer 1, head 2).");
-  const seen = wordLinks(data, PIECES, { column: 1 });
+  const seen = wordLinks(data, TOKENS, { column: 1 });
   assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Over all heads, “dog” is looked at by “it” 1.00 (layer 1, head 2).");
-  for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, PIECES, { row }).strongest, []);
+  for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, TOKENS, { row }).strongest, []);
 });
 
 for (const kind of ["encoder", "cross"]) {
@@ -531,7 +531,7 @@ for (const kind of ["encoder", "cross"]) {
     const expected = JSON.parse(fixture(`links-${kind}.json`));
     assert.ok(expected.every((links) => links.length > 1));
     expected.forEach((links, row) => {
-      const { strongest } = wordLinks(data, PIECES, { row });
+      const { strongest } = wordLinks(data, TOKENS, { row });
       assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
         links.map(({ layer, head, column, weight }) => [layer, head, column, weight.toFixed(4)]));
       strongest.forEach(({ beyond }, at) => near(beyond, links[at].beyond, 5e-5));
@@ -541,23 +541,23 @@ for (const kind of ["encoder", "cross"]) {
 
 test("a word that is pointed at elsewhere lights up the heads of its row and of its column", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
-  data.header.arrangements = { pieces: { rows: data.arranged.get("pieces/0/0").rows, columns: data.arranged.get("pieces/0/0").columns } };
-  assert.equal(linksOfWord(data, PIECES, null), null);
-  assert.deepEqual(linksOfWord(data, PIECES, { rows: [], columns: [] }).lit, [0, 0]);
-  const [row, column] = [{ row: 4 }, { column: 4 }].map((place) => wordLinks(data, PIECES, place).lit);
-  assert.deepEqual(linksOfWord(data, PIECES, { rows: [4], columns: [4] }).lit, row.map((value, head) => Math.max(value, column[head])));
-  assert.deepEqual(linksOfWord(data, PIECES, { rows: [4], columns: [] }).lit, row);
+  data.header.arrangements = { tokens: { rows: data.arranged.get("tokens/0/0").rows, columns: data.arranged.get("tokens/0/0").columns } };
+  assert.equal(linksOfWord(data, TOKENS, null), null);
+  assert.deepEqual(linksOfWord(data, TOKENS, { rows: [], columns: [] }).lit, [0, 0]);
+  const [row, column] = [{ row: 4 }, { column: 4 }].map((place) => wordLinks(data, TOKENS, place).lit);
+  assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [4] }).lit, row.map((value, head) => Math.max(value, column[head])));
+  assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [] }).lit, row);
 });
 
 test("a pattern that a head shows in every row does not stand out", () => {
   const data = twoHeads(["", ""], [3, 3, 3, 3, 3, 3]);
-  assert.deepEqual(wordLinks(data, PIECES, { row: 0 }).strongest.map(({ column }) => column), []);
+  assert.deepEqual(wordLinks(data, TOKENS, { row: 0 }).strongest.map(({ column }) => column), []);
 });
 
 test("a cell is not a word, and arrow keys lead from the first column to the row alone", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
-  assert.equal(wordLinks(data, PIECES, { row: 4, column: 1 }), null);
-  assert.equal(wordLinks(data, PIECES, {}), null);
+  assert.equal(wordLinks(data, TOKENS, { row: 4, column: 1 }), null);
+  assert.equal(wordLinks(data, TOKENS, {}), null);
   assert.deepEqual(moved({ row: 4, column: 0 }, [0, -1], 6, 6), { row: 4 });
   assert.deepEqual(moved({ row: 4 }, [1, 0], 6, 6), { row: 5 });
   assert.deepEqual(moved({ row: 4 }, [0, 1], 6, 6), { row: 4, column: 0 });

@@ -234,8 +234,8 @@ def write_decoding(folder: Path, translator) -> None:
     """Write a beam search as its component receives it, and the expected rows of attention and scores."""
     params = DecodingParams(method="beam", beam_size=3)
     traced = translator.trace_decoding(SOURCE, DecodingSettings("beam", beam_size=3))
-    pieces = tuple(piece.id for piece in traced.translation.pieces)
-    own = Visited(pieces, traced.translation.text, float(traced.trace.log_probs.sum()), params)
+    tokens = tuple(token.id for token in traced.translation.tokens)
+    own = Visited(tokens, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     asked = {"number": 1, "params": {**asdict(params), "layer": 0, "head": 0}}
     (folder / "decoding.bin").write_bytes(
         decoding_payload(traced, [own], params, translator.tokenizer, asked, (0, 0), LANGUAGES)

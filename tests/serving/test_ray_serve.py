@@ -161,7 +161,7 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
         )
     ]
     for there, here in pairs:
-        assert there.predicted_pieces == here.predicted_pieces and there.target_text == here.target_text
+        assert there.predicted_tokens == here.predicted_tokens and there.target_text == here.target_text
         for kind in KINDS:
             assert np.abs(there.attention(kind) - here.attention(kind)).max() <= 1e-6
         assert np.allclose(there.log_probs, here.log_probs, rtol=0, atol=1e-6)

@@ -40,7 +40,7 @@ from tests.ui.driver import (
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.model import devices
 from transformer.running.translator import Translator
 
@@ -337,7 +337,7 @@ def test_translation_of_the_user_is_read_and_compared(shipped):
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
     given = shipped.trace("I have a dream.", "Ich habe einen Hund.")
     assert f"log-probability {typeset(given.log_probs.sum())} nats" in texts(test)
-    assert headers(test)[0]["queries"] == len(given.target_pieces)
+    assert headers(test)[0]["queries"] == len(given.target_tokens)
     next(button for button in test.button if button.label == "Back to the model's own").click()
     test.run()
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
@@ -514,13 +514,13 @@ def test_too_long_text_is_reported_and_kept():
     for text, reason in (("word " * 1000, "tokens"), ("a" * 50_000, "characters")):
         submit(test, text)
         assert healthy(test, warned=True) and reason in test.warning[0].value
-        assert typed(test) == text and f"{MAX_PIECES} tokens" in box(test)["label"]
+        assert typed(test) == text and f"{MAX_TOKENS} tokens" in box(test)["label"]
 
 
 @pytest.mark.thorough
 def test_text_exactly_at_the_limit_is_accepted(narrow_app):
-    test = opened("pages/encoder_attention.py", text="1" * (MAX_PIECES - 1), **GIVEN)
-    assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
+    test = opened("pages/encoder_attention.py", text="1" * (MAX_TOKENS - 1), **GIVEN)
+    assert healthy(test) and headers(test)[0]["keys"] == MAX_TOKENS + 1
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_every_decoding_method_shows_its_own_translation(shipped, method):
     header = reported(opened(method=method, beam_size="3", seed="4", temperature="1.5", step="2"))
     settings = {"beam": {"beam_size": 3}, "sample": {"seed": 4, "temperature": 1.5}}.get(method, {})
     found = shipped.translate(TEXT, DecodingSettings(method, **settings))
-    assert ids(header) == [piece.id for piece in found.pieces]
+    assert ids(header) == [token.id for token in found.tokens]
     assert (header["tree"] is not None) == (method == "beam")
     assert header["asked"]["params"]["step"] == 1
 
@@ -78,7 +78,7 @@ def test_decoding_page_forces_the_translation_of_the_user(shipped):
     first, current = header["translations"]
     assert current["current"] and current["how"] == "given" and first["params"]["forced"] == []
     back = reported(opened(target="Ich habe einen Hund.", search="true"))
-    assert ids(back) == [piece.id for piece in shipped.translate(TEXT, DecodingSettings()).pieces]
+    assert ids(back) == [token.id for token in shipped.translate(TEXT, DecodingSettings()).tokens]
     assert back["translations"][0]["current"]
     other = reported(opened(target="Ich habe einen Hund.", forced=str(header["steps"][0]["candidates"][1][0])))
     assert ids(other) != ids(header), "another translation may begin there"
@@ -98,7 +98,7 @@ def test_given_translation_does_not_constrain_a_search(shipped):
     sampled = shipped.translate(TEXT, DecodingSettings("sample", temperature=2.0, seed=2))
     settings = {"target": sampled.text, "method": "sample", "temperature": "2", "seed": "2"}
     header = reported(opened(**settings, search="true"))
-    assert ids(header) == [piece.id for piece in sampled.pieces]
+    assert ids(header) == [token.id for token in sampled.tokens]
     assert not any(step["forced"] for step in header["steps"]) and header["forced"] is None
     assert [traced["read"] for traced in header["translations"]] == [False, True]
     walked = reported(opened(**settings))
@@ -109,7 +109,7 @@ def test_sampling_opens_with_a_temperature_below_one(shipped):
     header = reported(opened(method="sample", seed="4"))
     assert header["params"]["temperature"] == 0.7
     settings = DecodingSettings("sample", temperature=0.7, seed=4)
-    assert ids(header) == [piece.id for piece in shipped.translate(TEXT, settings).pieces]
+    assert ids(header) == [token.id for token in shipped.translate(TEXT, settings).tokens]
 
 
 def test_forced_token_is_dropped_with_its_sentence():

@@ -66,7 +66,7 @@ def test_every_method_continues_a_text(loaded, method):
     header = map_of(test)
     assert header["texts"] == {"source": "", "target": found.text} and header["kind"] == "decoder"
     assert (header["layers"], header["heads"]) == (3, 4)
-    assert header["queries"] == len(found.beginning) + len(found.pieces)
+    assert header["queries"] == len(found.beginning) + len(found.tokens)
     assert f"log-probability {typeset(found.log_prob)} nats" in texts(test)
 
 
@@ -167,8 +167,8 @@ def test_two_texts_are_compared(loaded):
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
     assert shown["perplexity per token"].tolist() == [f"{score.perplexity:,.1f}" for score in scores]
     assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many tokens"
-    pieces = driver.table(test, "token", "all up to here (nats)")
-    assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
+    tokens = driver.table(test, "token", "all up to here (nats)")
+    assert tokens["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
     submit(test, "", "lm_second")
     assert healthy(test) and len(driver.table(test, "text", "bits per byte")) == 1
     assert "a perplexity of" in texts(test) and "lm_second" in test.query_params
@@ -186,17 +186,17 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
-    assert f"text 1 has {len(short.pieces)} tokens, text 2 {len(long.pieces)} tokens" in said
+    assert f"text 1 has {len(short.tokens)} tokens, text 2 {len(long.tokens)} tokens" in said
     assert "every further token makes a text less likely" in said
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
     # One text has as many words as tokens, the other half as many.
     made = {
-        number: replace(score, text="a " * words, log_probs=np.full(len(score.pieces), log_prob))
+        number: replace(score, text="a " * words, log_probs=np.full(len(score.tokens), log_prob))
         for number, score, words, log_prob in (
-            (1, short, len(short.pieces), -1.0),
-            (2, long, len(long.pieces) // 2, -0.9),
+            (1, short, len(short.tokens), -1.0),
+            (2, long, len(long.tokens) // 2, -0.9),
         )
     }
     said = verdict(made)[1]
@@ -265,7 +265,7 @@ def test_decoding_steps_of_the_page_match_the_continuation(loaded):
     trace, written = traced.trace, len(traced.ranks)
     before = header["before"]
     assert before == len(traced.translation.beginning) and header["source"] == [] and header["noun"] == "continuation"
-    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.translation.pieces]
+    assert [step["id"] for step in header["steps"]] == [token.id for token in traced.translation.tokens]
     assert [step["rank"] for step in header["steps"]] == traced.ranks.tolist()
     assert header["steps"][0]["logProb"] == pytest.approx(float(trace.log_probs[before]), abs=1e-5)
     assert len(header["read"]) == before + written and header["tree"] and header["asked"]["params"]["step"] == 1

@@ -61,11 +61,11 @@ def test_chosen_word_all_words_and_tokens_are_in_the_address(narrow_app):
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE
     test.button_group("mattered_word").set_value(None).run()
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE, "one of them is always chosen"
-    test.toggle("mattered_pieces").set_value(True).run()
-    assert healthy(test) and test.query_params["mattered_pieces"] == "true"
+    test.toggle("mattered_tokens").set_value(True).run()
+    assert healthy(test) and test.query_params["mattered_tokens"] == "true"
     trace = narrow_app.trace(**SHORT)
-    pieces, words = trace.source_pieces, word_groups(trace.source_pieces, trace.source_text)
-    assert len(rows(test, method="Rollout", side="English")) == len(pieces) > len(words)
+    tokens, words = trace.source_tokens, word_groups(trace.source_tokens, trace.source_text)
+    assert len(rows(test, method="Rollout", side="English")) == len(tokens) > len(words)
     submit(test, "Yes.")
     assert healthy(test) and "mattered_explained" not in test.query_params
 
@@ -112,7 +112,7 @@ def test_words_are_deleted_on_demand(narrow_app):
     areas = table(test, "most important first")
     assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
     trace = narrow_app.trace(**SHORT)
-    words = len(word_groups(trace.source_pieces, trace.source_text)) - 1
+    words = len(word_groups(trace.source_tokens, trace.source_text)) - 1
     assert f"the {words} words more alike" in texts(test)
 
 
@@ -150,7 +150,7 @@ def test_user_can_play_the_guessing_game(shipped, trace):
     assert re.search(r"\*\*(Right|Close|Wrong)\.\*\*", texts(test))
     answers = table(test, "named by").set_index("word")
     assert "you" in answers.loc["animal", "named by"]
-    target = Target(tuple(range(len(trace.predicted_pieces))))
+    target = Target(tuple(range(len(trace.predicted_tokens))))
     measured = shipped.attribute(trace, "erasure", [target], words=True).source[0]
     assert answers.loc["animal", "hidden: falls by, nats"] == pytest.approx(measured[1])
     typed = shipped.trace(TIRED.replace("animal ", ""), trace.target_text)

@@ -47,9 +47,9 @@ def test_align_command_without_targets_uses_its_own_translations(tmp_path, model
     path = tmp_path / "sources.txt"
     path.write_text("I have a dream.\nA dog\n", encoding="utf-8")
     done = run_main(main, path, "--own", "--format", "tsv", "--unit", "tokens", "--model", model_folder, *NAMED)
-    written = [small_translator.translate(text).pieces for text in ("I have a dream.", "A dog")]
+    written = [small_translator.translate(text).tokens for text in ("I have a dream.", "A dog")]
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
-    assert [row[4] for row in rows] == [piece.text for each in written for piece in each if not piece.special]
+    assert [row[4] for row in rows] == [token.text for each in written for token in each if not token.special]
 
 
 def test_error_rate_is_printed(pairs, tmp_path, run_main):

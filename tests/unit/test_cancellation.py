@@ -78,7 +78,7 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
 
 def test_batches_of_patches_report_the_share_that_is_done(small_translator):
     shares = []
-    read = tuple(piece.id for piece in small_translator.trace(TEXT, TARGET).predicted_pieces)
+    read = tuple(token.id for token in small_translator.trace(TEXT, TARGET).predicted_tokens)
     with cancellable(None, shares.append):
         small_translator.get(ContrastsRun(TEXT, read, 2, (5, 6), (OFF,) * 200))
     assert len(shares) > 2 and shares == sorted(shares) and shares[-1] == 1.0

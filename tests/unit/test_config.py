@@ -128,9 +128,9 @@ def test_every_combination_of_options_runs_and_learns(choice):
 @pytest.mark.parametrize("bias", [True, False])
 def test_embedding_scale_and_output_bias_act_as_documented(scale, bias):
     model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
-    pieces = torch.tensor([[3]])
+    tokens = torch.tensor([[3]])
     model.eval()
-    embedded = model._embed(pieces, model.source_embedding, model.source_positions, model.source_norm)
+    embedded = model._embed(tokens, model.source_embedding, model.source_positions, model.source_norm)
     factor = 8**0.5 if scale else 1.0
     torch.testing.assert_close(embedded[0, 0], model.source_embedding.weight[3] * factor)
     assert (model.generator.bias is not None) is bias

@@ -56,9 +56,9 @@ def test_head_counts_as_changing_a_sentence_if_the_translation_differs(small_tra
     changed = found.values["changed"]["cross"][1]
     for layer, head in np.ndindex(changed.shape):
         off = Interventions({("cross", layer, head): 0.0})
-        other = small_translator.translate(TEXTS[1], interventions=off).pieces
-        own = small_translator.translate(TEXTS[1]).pieces
-        assert bool(changed[layer, head]) == ([piece.id for piece in other] != [piece.id for piece in own])
+        other = small_translator.translate(TEXTS[1], interventions=off).tokens
+        own = small_translator.translate(TEXTS[1]).tokens
+        assert bool(changed[layer, head]) == ([token.id for token in other] != [token.id for token in own])
 
 
 def test_effects_of_the_parts_add_up_to_those_of_the_whole(small_translator, found):

@@ -13,7 +13,7 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.words import word_groups
 from transformer.errors import AttentionError
-from transformer.values.foreign_tokens import frames, pieces_of
+from transformer.values.foreign_tokens import frames, tokens_of
 from transformer.values.trace import Trace
 
 LAYERS, HEADS = 3, 2
@@ -65,9 +65,9 @@ def test_every_input_format_gives_the_same_attention(form):
     for kind, weights in {"encoder": ENCODER, "decoder": DECODER, "cross": CROSS}.items():
         np.testing.assert_allclose(trace.attention(kind), weights, atol=exact)
     assert (trace.source_text, trace.target_text) == ("The old man", "Der alte Mann")
-    assert [piece.role for piece in trace.target_pieces] == ["start", "", "", "", "end"]
+    assert [token.role for token in trace.target_tokens] == ["start", "", "", "", "end"]
     assert trace.decoder_mask.tolist() == np.tri(5, dtype=bool).tolist() and trace.encoder_mask.all()
-    assert trace.predicted_pieces == () and trace.log_probs.size == 0, "nobody knows"
+    assert trace.predicted_tokens == () and trace.log_probs.size == 0, "nobody knows"
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -94,7 +94,7 @@ def test_attention_from_generate_steps_is_concatenated(cached, beams):
     )
     np.testing.assert_array_equal(found.decoder, DECODER)
     np.testing.assert_array_equal(found.cross, CROSS)
-    assert found.kinds == ("decoder", "cross") and len(found.predicted_pieces) == 5
+    assert found.kinds == ("decoder", "cross") and len(found.predicted_tokens) == 5
 
 
 def test_first_generation_step_contains_the_prompt():
@@ -103,7 +103,7 @@ def test_first_generation_step_contains_the_prompt():
     found = Trace.from_attention(decoder=(prompt, *more), target_tokens=["ĠA", "Ġsmall", "Ġcat", "Ġsl", "eeps", "."])
     np.testing.assert_array_equal(found.decoder, DECODER)
     assert found.kinds == found.stacks == ("decoder",) and found.text == "A small cat sleeps."
-    assert [piece.text for piece in found.predicted_pieces] == ["▁small", "▁cat", "▁sl", "eeps", "."]
+    assert [token.text for token in found.predicted_tokens] == ["▁small", "▁cat", "▁sl", "eeps", "."]
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -114,7 +114,7 @@ def test_padding_of_foreign_attention_is_removed(left):
     tokens = [*["<pad>"] * pad[0], *SOURCE, *["<pad>"] * pad[1]]
     found = Trace.from_attention(encoder=padded, source_tokens=tokens, source_mask=mask, item=1)
     np.testing.assert_array_equal(found.encoder, ENCODER)
-    assert [piece.text for piece in found.source_pieces] == SOURCE
+    assert [token.text for token in found.source_tokens] == SOURCE
 
 
 WRONG = {
@@ -186,19 +186,19 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_words_are_found_from_token_spelling(spelling):
-    tokens, words = SPELLINGS[spelling]
-    text, pieces = pieces_of(tokens)
-    groups = [[pieces[at] for at in group] for group in word_groups(pieces, text) if not pieces[group[0]].special]
+    spellings, words = SPELLINGS[spelling]
+    text, tokens = tokens_of(spellings)
+    groups = [[tokens[at] for at in group] for group in word_groups(tokens, text) if not tokens[group[0]].special]
     found = [text[group[0].span[0] : group[-1].span[1]] for group in groups]
     assert [word for word in found if word] == words
 
 
 def test_offsets_locate_words_that_token_spelling_loses():
     """With a lower-cased vocabulary, the words are still those of the typed text."""
-    text, pieces = pieces_of(
+    text, tokens = tokens_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
     )
-    assert [None if piece.span is None else text[slice(*piece.span)] for piece in pieces] == [
+    assert [None if token.span is None else text[slice(*token.span)] for token in tokens] == [
         None,
         "Élè",
         "ve",
@@ -206,13 +206,13 @@ def test_offsets_locate_words_that_token_spelling_loses():
         None,
     ]
     with pytest.raises(AttentionError, match="1 offsets"):
-        pieces_of(["a", "b"], text="a b", offsets=[(0, 1)])
+        tokens_of(["a", "b"], text="a b", offsets=[(0, 1)])
 
 
 def test_frames_of_audio_are_columns():
     cross = random_rows(1, 1, 2, 4)
     tokens = ["<|startoftranscript|>", "▁Hi"]
     trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)
-    assert [piece.text for piece in trace.key_pieces("cross")] == ["0.00", "0.02", "0.04", "0.06"]
-    assert not any(piece.special for piece in trace.source_pieces)
+    assert [token.text for token in trace.key_tokens("cross")] == ["0.00", "0.02", "0.04", "0.06"]
+    assert not any(token.special for token in trace.source_tokens)
     assert not np.isnan(head_metrics(trace, "cross", None).values["confidence"]).any()

@@ -12,7 +12,10 @@ import pytest
 import transformer
 from pages.ui.params.state import State
 from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.params.what_mattered import MatteredParams
 from transformer.checkpoints.checkpoint import load_language_model
+from transformer.running.runs.scores import ContrastsRun
+from transformer.running.wire_form import read_run, write_run
 from transformer.values.trace import KINDS, Trace
 
 FORMER = Path(__file__).parent / "former"
@@ -30,7 +33,7 @@ def test_trace_saved_by_an_old_version_has_todays_numbers(kept):
     else:
         former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
         today = translator.trace(TEXT, TARGET)
-    assert former.source_pieces == today.source_pieces and former.target_text == TARGET
+    assert former.source_pieces == today.source_tokens and former.target_text == TARGET
     for kind in KINDS:
         np.testing.assert_allclose(former.attention(kind), today.attention(kind), atol=1e-6)
 
@@ -42,6 +45,16 @@ def test_language_model_saved_by_an_old_version_is_read():
 def test_address_from_an_old_version_opens_the_same_page():
     state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
     assert state.text == TEXT and state.of(OffParams) != OffParams()
+
+
+def test_former_names_of_tokens_are_read():
+    former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
+    assert former.source_pieces == former.source_tokens and former.target_pieces == former.target_tokens
+    assert former.predicted_pieces == former.predicted_tokens
+    assert State.from_address({"text": TEXT, "mattered_pieces": "true"}).of(MatteredParams).tokens
+    run = ContrastsRun('"pieces": a word', (4, 5), 0, (6, 7), ())
+    experiment = bytes(write_run(run)).replace(b'"tokens"', b'"pieces"')
+    assert read_run(experiment, ContrastsRun) == run
 
 
 def test_names_exported_by_the_library_exist():

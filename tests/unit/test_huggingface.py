@@ -61,7 +61,7 @@ def tokenizer_of(spelling, before=(), after=("</s>",)):
                 show_progress=False,
             ),
         ),
-        "word pieces": (
+        "WordPiece": (
             models.WordPiece(unk_token="<unk>"),
             pre_tokenizers.BertPreTokenizer(),
             decoders.WordPiece(),
@@ -76,7 +76,7 @@ def tokenizer_of(spelling, before=(), after=("</s>",)):
     }[spelling]
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer, tokenizer.decoder = split, decoder
-    if spelling == "word pieces":
+    if spelling == "WordPiece":
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.train_from_iterator([*SENTENCES, TEXT, WRITTEN], trainer)
     around = " ".join([*before, "$A", *after])
@@ -95,7 +95,7 @@ def tokenizer_of(spelling, before=(), after=("</s>",)):
 
 
 ONE_STACK = {
-    "Bert": ("encoder", SMALL, ("word pieces", ["<s>"])),
+    "Bert": ("encoder", SMALL, ("WordPiece", ["<s>"])),
     "Roberta": ("encoder", SMALL, ("bytes", ["<s>"])),
     "GPT2": ("decoder", dict(SMALL, n_embd=16, n_layer=2, n_head=4), ("bytes", [], [])),
     "Llama": ("decoder", GROUPED, ("bytes", ["<s>"], [])),
@@ -120,8 +120,8 @@ def made(name, config):
     return getattr(transformers, name)(config)
 
 
-def words_of(pieces, text):
-    groups = [[pieces[at] for at in group] for group in word_groups(pieces, text) if not pieces[group[0]].special]
+def words_of(tokens, text):
+    groups = [[tokens[at] for at in group] for group in word_groups(tokens, text) if not tokens[group[0]].special]
     return [text[group[0].span[0] : group[-1].span[1]] for group in groups]
 
 
@@ -134,9 +134,9 @@ def test_models_of_hugging_face_with_one_stack_are_traced(family):
     trace = from_huggingface(model, words, TEXT)
     assert model.training and model.config._attn_implementation == kernels, "left as it was"
     assert trace.kinds == (kind,) and trace.attention(kind).shape[:2] == (2, 4)
-    pieces = trace.query_pieces(kind)
+    tokens = trace.query_tokens(kind)
     # BERT's tokenizer splits at every punctuation mark, and its words are still those of the text.
-    assert words_of(pieces, TEXT) == WORDS
+    assert words_of(tokens, TEXT) == WORDS
     model.eval()
     model.set_attn_implementation("eager")
     expected = model(**words(TEXT, return_tensors="pt"), output_attentions=True).attentions
@@ -152,16 +152,16 @@ def test_encoder_decoder_models_of_hugging_face_are_traced(family, given):
     words = tokenizer_of(spelling, before)
     trace = from_huggingface(model, words, TEXT, WRITTEN if given else None, max_new_tokens=5)
     assert trace.kinds == ("encoder", "decoder", "cross")
-    assert words_of(trace.source_pieces, trace.source_text) == WORDS
-    assert trace.target_pieces[0].role == "start" and trace.target_pieces[1:] == trace.predicted_pieces[:-1]
+    assert words_of(trace.source_tokens, trace.source_text) == WORDS
+    assert trace.target_tokens[0].role == "start" and trace.target_tokens[1:] == trace.predicted_tokens[:-1]
     if given:
-        assert words_of(trace.target_pieces, trace.target_text) == ["Der", "alte", "Mann", "schlief", "nicht", "."]
+        assert words_of(trace.target_tokens, trace.target_text) == ["Der", "alte", "Mann", "schlief", "nicht", "."]
     model.set_attn_implementation("eager")
-    ids = torch.tensor([[piece.id for piece in trace.target_pieces]])
+    ids = torch.tensor([[token.id for token in trace.target_tokens]])
     expected = model(**words(TEXT, return_tensors="pt"), decoder_input_ids=ids, output_attentions=True)
     np.testing.assert_array_equal(trace.cross, torch.cat(expected.cross_attentions).detach().numpy())
     if before == ["deu_Latn"]:
-        assert trace.source_pieces[0].role == "language"
+        assert trace.source_tokens[0].role == "language"
 
 
 class Processor:
@@ -189,7 +189,7 @@ def test_whisper_attention_is_labelled_in_seconds():
     processor = Processor(extractor, tokenizer_of("bytes", ["<s>", "<|notimestamps|>"]))
     trace = from_huggingface(model, processor, sound, TEXT)
     assert trace.kinds == ("decoder", "cross") and trace.cross.shape[3] == 50
-    assert [piece.text for piece in trace.source_pieces[:3]] == ["0.00", "0.02", "0.04"]
-    assert [piece.role for piece in trace.target_pieces[:3]] == ["start", "start", "symbol"]
+    assert [token.text for token in trace.source_tokens[:3]] == ["0.00", "0.02", "0.04"]
+    assert [token.role for token in trace.target_tokens[:3]] == ["start", "start", "symbol"]
     with pytest.raises(AttentionError, match="processor"):
         from_huggingface(model, processor.tokenizer, sound, TEXT)

@@ -203,9 +203,9 @@ def test_interventions_apply_to_every_decoding_method(translator, name, method):
     traced = translator.trace_decoding(TEXT, DecodingSettings(method), interventions=CHANGES[name])
     assert traced.trace.interventions == CHANGES[name]
     assert traced.translation.log_prob == pytest.approx(float(traced.trace.log_probs.sum()), abs=1e-4)
-    read = translator.trace(TEXT, [piece.id for piece in traced.translation.pieces], interventions=CHANGES[name])
+    read = translator.trace(TEXT, [token.id for token in traced.translation.tokens], interventions=CHANGES[name])
     np.testing.assert_array_equal(read.cross, traced.trace.cross)
-    assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_pieces]).log_probs)
+    assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_tokens]).log_probs)
 
 
 def test_batch_of_variants_equals_single_runs(translator):
@@ -213,16 +213,16 @@ def test_batch_of_variants_equals_single_runs(translator):
     model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
     source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
 
-    def pieces(changes):
+    def tokens(changes):
         edits = edits_of(changes, translator.config, replacements(translator))
         with torch.inference_mode():
             memory = model.encode(source.expand(len(changes), -1), None, edits=edits)
             steps = list(greedy(model, model.start_cache(memory, None, edits=edits), limit=8))
         return torch.stack([step.distribution.log_probs for step in steps], dim=1)
 
-    together = pieces(variants)
+    together = tokens(variants)
     for row, variant in enumerate(variants):
-        alone = pieces([variant])[0]
+        alone = tokens([variant])[0]
         torch.testing.assert_close(together[row, : len(alone)], alone, atol=1e-4, rtol=1e-4)
 
 
@@ -283,7 +283,7 @@ def test_attention_rows_that_were_set_appear_in_the_trace(translator):
 
 def test_uniform_row_looks_evenly_at_visible_tokens(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["uniform"])
-    np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_pieces), atol=1e-6)
+    np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_tokens), atol=1e-6)
     plain = translator.trace(TEXT, TARGET)
     even = plain.decoder_mask / plain.decoder_mask.sum(axis=1, keepdims=True)
     alone = translator.trace(TEXT, TARGET, interventions=Interventions(gates={("decoder", 1, 2): 0.25}, mode="uniform"))
@@ -301,14 +301,14 @@ def test_hidden_tokens_attend_only_to_themselves(translator):
 def test_hidden_source_token_does_not_affect_the_translation(translator):
     """A hidden source token could be any other; the same holds if the whole source is hidden."""
     texts = "The 1 old", "The 2 old"
-    pieces, others = (translator.trace(text, TARGET).source_pieces for text in texts)
-    where = [at for at, (one, other) in enumerate(zip(pieces, others, strict=True)) if one.id != other.id]
+    tokens, others = (translator.trace(text, TARGET).source_tokens for text in texts)
+    where = [at for at, (one, other) in enumerate(zip(tokens, others, strict=True)) if one.id != other.id]
     assert where
     one, other = (
         translator.trace(text, TARGET, interventions=Interventions(hidden_source=where)).log_probs for text in texts
     )
     np.testing.assert_allclose(one, other, atol=1e-5)
-    everything = Interventions(hidden_source=range(len(pieces)))
+    everything = Interventions(hidden_source=range(len(tokens)))
     hidden = translator.trace(texts[0], TARGET, interventions=everything)
     assert not hidden.cross.any() and np.isfinite(hidden.log_probs).all()
     # The fused path, which has no weights to show.
@@ -377,7 +377,7 @@ def test_head_replaced_by_its_own_output_changes_no_bit(translator, monkeypatch)
     """It is resampled from the same sentence, position by position; from other positions it would change."""
     plain = translator.trace(TEXT, TARGET, details=True)
     everything = dict.fromkeys(all_heads(translator.config), 0.0)
-    read = [piece.id for piece in plain.predicted_pieces]
+    read = [token.id for token in plain.predicted_tokens]
     away = translator.trace(TEXT, read, details=True, interventions=Interventions(everything, "resample"))
     assert abs(away.log_probs - plain.log_probs).max() > 1e-2
     monkeypatch.setattr(HeadReplacements, "__call__", identity)

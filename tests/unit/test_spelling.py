@@ -72,15 +72,15 @@ def test_broken_characters_cannot_be_spelt():
 def byte_level():
     """A vocabulary like GPT-2's, with tokens that end within a character, or begin within one."""
     merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
-    pieces = [*SPELLING.values(), *merged, END_OF_TEXT]
+    tokens = [*SPELLING.values(), *merged, END_OF_TEXT]
     return ByteTokenizer(
-        {"vocab.json": json.dumps({piece: number for number, piece in enumerate(pieces)}).encode(), "merges.txt": b""}
+        {"vocab.json": json.dumps({token: number for number, token in enumerate(tokens)}).encode(), "merges.txt": b""}
     )
 
 
 def pair(tokenizer):
     """A Marian vocabulary with the tokens of one of ours."""
-    ids = {piece: number for number, piece in enumerate(tokenizer.texts)}
+    ids = {token: number for number, token in enumerate(tokenizer.texts)}
     symbols = Affixes(pad=0, unknown=1, start=0, end=3).to_json()
     return PairTokenizer(
         {
@@ -105,15 +105,15 @@ def drawn(vocabulary, constraints, limits, draw):
     for step in range(max(limits)):
         scores = torch.rand(len(rows), vocabulary.size, generator=draw)
         scores[:, parts] += draw.initial_seed() % 2
-        pieces = applied.exclude_(scores, step).argmax(-1).tolist()
-        if applied.may_break(pieces, step):
-            pieces = applied.exclude_broken_characters_(scores, step).argmax(-1).tolist()
-        for row, piece in zip(rows, pieces, strict=True):
-            written[row].append(piece)
-        live = [at for at, row in enumerate(rows) if len(written[row]) < limits[row] and pieces[at] != symbols.end]
+        tokens = applied.exclude_(scores, step).argmax(-1).tolist()
+        if applied.may_break(tokens, step):
+            tokens = applied.exclude_broken_characters_(scores, step).argmax(-1).tolist()
+        for row, token in zip(rows, tokens, strict=True):
+            written[row].append(token)
+        live = [at for at, row in enumerate(rows) if len(written[row]) < limits[row] and tokens[at] != symbols.end]
         if not live:
             return written
-        applied.follow(live, [pieces[at] for at in live])
+        applied.follow(live, [tokens[at] for at in live])
         rows = [rows[at] for at in live]
     return written
 
@@ -132,7 +132,7 @@ def test_randomly_written_text_has_whole_characters(vocabulary):
 def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
     """Some bytes are suppressed, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
-    third = {piece for piece in sorted(spelling.parts) if dice.random() < 0.8}
+    third = {token for token in sorted(spelling.parts) if dice.random() < 0.8}
     third |= set(spelling.following(b"\xe1", spelling.fewest(), 9))
     constraints = Constraints(suppressed=third, spelling=spelling)
     for seed in range(30):
@@ -141,7 +141,7 @@ def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
 
 
 def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
-    first = next(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
+    first = next(token for token in vocabulary.spelling.parts if vocabulary.texts[token] in ("<0xF0>", "ð"))
     constraints = Constraints(prefix=(first,), spelling=vocabulary.spelling)
     for seed in range(20):
         (ids,) = drawn(vocabulary, constraints, [9], torch.Generator().manual_seed(seed))
@@ -149,7 +149,7 @@ def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
 
 
 def test_broken_prefix_does_not_block_further_tokens(vocabulary):
-    prefix = tuple(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
+    prefix = tuple(token for token in vocabulary.spelling.parts if vocabulary.texts[token] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
             vocabulary, Constraints(prefix * 2, spelling=vocabulary.spelling), [limit], torch.Generator().manual_seed(1)

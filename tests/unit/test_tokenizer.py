@@ -50,7 +50,7 @@ UNTRUSTED = [
 
 
 def test_special_tokens_have_their_ids(tokenizer):
-    assert [tokenizer.texts[piece] for piece in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert [tokenizer.texts[token] for token in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
 def test_scores_are_lower_for_rarer_tokens(tokenizer):
@@ -61,11 +61,11 @@ def test_scores_are_lower_for_rarer_tokens(tokenizer):
 
 def test_every_token_is_located_in_the_typed_text(tokenizer):
     typed = "The  “old” man…"
-    pieces = tokenizer.encode(typed)
-    covered = [typed[slice(*piece.span)] for piece in pieces if piece.span]
-    assert pieces[-1].id == END and pieces[-1].special and pieces[-1].span is None
+    tokens = tokenizer.encode(typed)
+    covered = [typed[slice(*token.span)] for token in tokens if token.span]
+    assert tokens[-1].id == END and tokens[-1].special and tokens[-1].span is None
     assert covered[0] == "The"[: len(covered[0])]
-    distinct = sorted({piece.span for piece in pieces if piece.span and piece.span[0] < piece.span[1]})
+    distinct = sorted({token.span for token in tokens if token.span and token.span[0] < token.span[1]})
     assert "".join(typed[start:end] for start, end in distinct) == "The“old”man…"
 
 
@@ -77,8 +77,8 @@ def test_tokens_spell_and_cover_every_kind_of_text(tokenizer):
 
 
 def test_bytes_of_a_character_share_its_span(tokenizer):
-    pieces = tokenizer.encode("a 🙂", end=False)
-    spans = [piece.span for piece in pieces if piece.text.startswith("<0x")]
+    tokens = tokenizer.encode("a 🙂", end=False)
+    spans = [token.span for token in tokens if token.text.startswith("<0x")]
     assert spans == [(2, 3)] * 4
 
 
@@ -89,9 +89,9 @@ def test_typographic_and_typed_apostrophes_are_equal(tokenizer):
 def test_tokens_of_ids_are_located_in_the_decoded_text(tokenizer):
     ids = tokenizer.encode_ids("Ich habe 🙂 einen Traum.")
     text = tokenizer.decode(ids)
-    pieces = tokenizer.pieces([START, *ids])
-    assert pieces[0].special and pieces[0].span is None
-    words = "".join(dict.fromkeys(text[slice(*piece.span)] for piece in pieces if piece.span and piece.text != "▁"))
+    tokens = tokenizer.tokens([START, *ids])
+    assert tokens[0].special and tokens[0].span is None
+    words = "".join(dict.fromkeys(text[slice(*token.span)] for token in tokens if token.span and token.text != "▁"))
     assert text == "Ich habe 🙂 einen Traum."
     assert words.startswith("Ich"[: len(words)]) and "🙂" in words
 
@@ -108,15 +108,15 @@ def test_tokens_after_broken_bytes_are_located(tokenizer):
     ):
         text, alone = tokenizer.decode([*broken, *rest]), tokenizer.decode(rest)
         assert text == spelt + alone
-        located = tokenizer.pieces([*broken, *rest])[len(broken) :]
-        assert [text[slice(*piece.span)] for piece in located] == [
-            alone[slice(*piece.span)] for piece in tokenizer.pieces(rest)
+        located = tokenizer.tokens([*broken, *rest])[len(broken) :]
+        assert [text[slice(*token.span)] for token in located] == [
+            alone[slice(*token.span)] for token in tokenizer.tokens(rest)
         ]
 
 
 def test_each_incomplete_byte_becomes_a_replacement_character(tokenizer):
     first = tokenizer.texts.index("<0xF0>")
-    assert [piece.span for piece in tokenizer.pieces([first, first])] == [(0, 1), (1, 2)]
+    assert [token.span for token in tokenizer.tokens([first, first])] == [(0, 1), (1, 2)]
 
 
 def test_each_digit_is_a_token(tokenizer):
@@ -179,9 +179,9 @@ def test_tokens_never_cross_words_digits_or_punctuation():
 def test_frequent_words_and_contractions_stay_whole():
     sentences = ["I didn't say that because it's 'some' of Tom's."] * 20
     vocabulary = train_tokenizer(sentences, size=420)
-    pieces = [piece.text for piece in vocabulary.encode(sentences[0], end=False)]
-    assert pieces[:8] == ["▁I", "▁didn", "'t", "▁say", "▁that", "▁because", "▁it", "'s"]
-    assert pieces[8:10] == ["▁'", "some"], "not the 's of it's"
+    tokens = [token.text for token in vocabulary.encode(sentences[0], end=False)]
+    assert tokens[:8] == ["▁I", "▁didn", "'t", "▁say", "▁that", "▁because", "▁it", "'s"]
+    assert tokens[8:10] == ["▁'", "some"], "not the 's of it's"
     assert vocabulary.decode(vocabulary.encode_ids(sentences[0])) == sentences[0]
 
 
@@ -193,10 +193,10 @@ def test_sampled_tokens_spell_the_same_text():
 
 
 def test_token_of_another_vocabulary_is_spelt(tokenizer):
-    for piece in ("▁unbekannt", "unbekannt", "'t", "▁'", "é", "▁🙂"):
-        ids = tokenizer.spell(piece)
+    for token in ("▁unbekannt", "unbekannt", "'t", "▁'", "é", "▁🙂"):
+        ids = tokenizer.spell(token)
         spelt = "".join(tokenizer.texts[i] for i in ids if not tokenizer.texts[i].startswith("<0x"))
-        assert spelt == piece.rstrip("🙂")
+        assert spelt == token.rstrip("🙂")
 
 
 def test_threads_share_one_tokenizer(tokenizer):

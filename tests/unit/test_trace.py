@@ -66,7 +66,7 @@ def test_npz_is_plain_numpy(trace, tmp_path):
     trace.to_npz(tmp_path / "trace.npz")
     with np.load(tmp_path / "trace.npz", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["cross"], trace.cross)
-        assert file["source_pieces"].tolist() == [piece.text for piece in trace.source_pieces]
+        assert file["source_pieces"].tolist() == [token.text for token in trace.source_tokens]
         assert file["target_pieces"][0] == "<s>"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ONE_SHAPE
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import TextError
 from transformer.text.tokenizer import END
 from transformer.values.cancellation import cancellable
@@ -18,14 +18,14 @@ TEXT = "The old man reads a book."
 
 
 def ids(traced):
-    return tuple(piece.id for piece in traced.translation.pieces)
+    return tuple(token.id for token in traced.translation.tokens)
 
 
 def test_greedy_decoding_equals_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     traced = small_translator.trace_decoding(TEXT, DecodingSettings())
     assert traced.trace.equals(trace) and traced.translation.tree is None
-    assert traced.translation.pieces == trace.predicted_pieces and traced.translation.complete == trace.complete
+    assert traced.translation.tokens == trace.predicted_tokens and traced.translation.complete == trace.complete
     assert traced.translation.log_prob == pytest.approx(float(trace.log_probs.sum()), abs=1e-4)
     np.testing.assert_array_equal(traced.ranks, 1)
 
@@ -79,7 +79,7 @@ def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_tra
 def test_beam_tree_has_the_best_translation(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
     tree = traced.translation.tree
-    assert tuple(tree.nodes[index].piece for index in tree.best) == ids(traced)
+    assert tuple(tree.nodes[index].token for index in tree.best) == ids(traced)
     assert tree.nodes[tree.best[-1]].fate == HypothesisState.ENDED
     assert [tree.nodes[index].parent for index in tree.best] == [None, *tree.best[:-1]]
     assert tree.nodes[tree.best[-1]].score == pytest.approx(traced.translation.log_prob)
@@ -92,17 +92,17 @@ def test_beam_tree_has_the_best_translation(shipped):
 def test_translation_is_the_same_without_a_trace(shipped):
     for settings in (DecodingSettings(), DecodingSettings("beam", beam_size=3), DecodingSettings("sample", seed=5)):
         alone, traced = shipped.translate(TEXT, settings), shipped.trace_decoding(TEXT, settings).translation
-        assert (alone.pieces, alone.text, alone.complete) == (traced.pieces, traced.text, traced.complete)
+        assert (alone.tokens, alone.text, alone.complete) == (traced.tokens, traced.text, traced.complete)
         assert alone.settings == settings and alone.seconds > 0 and alone.tree is None
 
 
 def test_too_long_prefix_is_reported(small_translator):
-    piece = small_translator.tokenizer.encode_ids("dog", end=False)[-1]
-    whole = [piece] * MAX_PIECES
-    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).pieces) == MAX_PIECES + 1
-    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=whole).pieces) == MAX_PIECES + 1
-    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} tokens, but at most {MAX_PIECES}"):
-        small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, piece])
+    token = small_translator.tokenizer.encode_ids("dog", end=False)[-1]
+    whole = [token] * MAX_TOKENS
+    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).tokens) == MAX_TOKENS + 1
+    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=whole).tokens) == MAX_TOKENS + 1
+    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens, but at most {MAX_TOKENS}"):
+        small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, token])
     with pytest.raises(ValueError, match="not in the vocabulary"):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
 
@@ -125,7 +125,7 @@ def test_interventions_apply_to_every_decoding_step(shaped_translator, method, i
     traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
     assert traced.trace.interventions == interventions
     again = shaped_translator.trace(TEXT, interventions=interventions) if method == "greedy" else traced.trace
-    assert again.predicted_pieces == traced.translation.pieces
+    assert again.predicted_tokens == traced.translation.tokens
     if interventions.decoder_mask:
         # Without the mask the whole pass sees later tokens, and the steps do not.
         total = float(traced.trace.log_probs.sum())

@@ -13,7 +13,7 @@ from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.decoding.greedy import greedy
 from transformer.decoding.step import entropy, top_candidates
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import DeviceError, TextError
 from transformer.model import devices
 from transformer.model.devices import available_devices
@@ -28,11 +28,11 @@ TEXT = "The old man reads a book."
 
 def test_shapes_of_a_trace_match_its_tokens(small_translator):
     trace = small_translator.trace(TEXT)
-    source, target = len(trace.source_pieces), len(trace.target_pieces)
+    source, target = len(trace.source_tokens), len(trace.target_tokens)
     assert trace.encoder.shape == (2, 4, source, source)
     assert trace.decoder.shape == (3, 4, target, target)
     assert trace.cross.shape == (3, 4, target, source)
-    assert len(trace.predicted_pieces) == len(trace.log_probs) == len(trace.entropy) == target
+    assert len(trace.predicted_tokens) == len(trace.log_probs) == len(trace.entropy) == target
     assert trace.candidate_ids.shape == trace.candidate_log_probs.shape == (target, 10)
     assert trace.encoder.dtype == np.float32 and not trace.details
 
@@ -43,13 +43,13 @@ def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
         weights = trace.attention(kind)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
         assert (weights[..., ~trace.mask(kind)] == 0).all()
-    assert np.array_equal(trace.decoder_mask, np.tri(len(trace.target_pieces), dtype=bool))
+    assert np.array_equal(trace.decoder_mask, np.tri(len(trace.target_tokens), dtype=bool))
     assert trace.encoder_mask.all() and trace.cross_mask.all()
 
 
 def test_texts_traced_together_equal_single_traces(shaped_translator):
     """The texts have all lengths, one is empty and one too long; models of every shape are covered."""
-    texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_PIECES + 1), "Hello!"]
+    texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_TOKENS + 1), "Hello!"]
     found = {}
     shaped_translator.trace_together(texts, found.setdefault)
     assert set(found) == set(range(len(texts)))
@@ -60,7 +60,7 @@ def test_texts_traced_together_equal_single_traces(shaped_translator):
                 shaped_translator.trace(text)
             continue
         alone = shaped_translator.trace(text)
-        assert found[number].predicted_pieces == alone.predicted_pieces
+        assert found[number].predicted_tokens == alone.predicted_tokens
         assert found[number].complete == alone.complete and found[number].target_text == alone.target_text
         assert found[number].model == alone.model == shaped_translator.version
         for kind in KINDS:
@@ -70,17 +70,17 @@ def test_texts_traced_together_equal_single_traces(shaped_translator):
 
 def test_each_row_reads_one_token_and_predicts_the_next(small_translator):
     trace = small_translator.trace(TEXT, "Der alte Mann liest.")
-    assert trace.target_pieces[0].id == START and trace.predicted_pieces[-1].id == END
-    assert trace.target_pieces[1:] == trace.predicted_pieces[:-1]
-    assert trace.source_pieces[-1].id == END
+    assert trace.target_tokens[0].id == START and trace.predicted_tokens[-1].id == END
+    assert trace.target_tokens[1:] == trace.predicted_tokens[:-1]
+    assert trace.source_tokens[-1].id == END
 
 
 def test_trace_of_a_copying_model_has_its_known_attention(copying_translator):
     """Fails if axes are swapped, or a row or a column is shifted by one."""
     trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
-    assert [p.id for p in trace.predicted_pieces] == [p.id for p in trace.source_pieces]
-    size = len(trace.source_pieces)
+    assert [p.id for p in trace.predicted_tokens] == [p.id for p in trace.source_tokens]
+    size = len(trace.source_tokens)
     np.testing.assert_allclose(trace.cross[0, 0], np.eye(size), atol=1e-3)
     np.testing.assert_allclose(trace.encoder[0, 0, :-1], np.eye(size, k=1)[:-1], atol=1e-3)
     np.testing.assert_allclose(trace.decoder[0, 0, 1:], np.eye(size, k=-1)[1:], atol=1e-3)
@@ -90,8 +90,8 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     trace = copying_translator.trace("The dog and the cat", "The cat and the dog")
     assert trace.target_text == "The cat and the dog"
     np.testing.assert_allclose(trace.cross[0, 0], np.eye(*trace.cross.shape[2:]), atol=1e-3)
-    surprised = [p.id != q.id for p, q in zip(trace.predicted_pieces, trace.source_pieces, strict=True)]
-    np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_pieces], surprised)
+    surprised = [p.id != q.id for p, q in zip(trace.predicted_tokens, trace.source_tokens, strict=True)]
+    np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_tokens], surprised)
 
 
 def test_rereading_the_models_own_translation_gives_the_same_trace(copying_translator):
@@ -103,13 +103,13 @@ def test_rereading_the_models_own_translation_gives_the_same_trace(copying_trans
 def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     model = small_translator._model
-    source, limit = torch.tensor([[piece.id for piece in trace.source_pieces]]), len(trace.target_pieces)
+    source, limit = torch.tensor([[token.id for token in trace.source_tokens]]), len(trace.target_tokens)
     with torch.inference_mode():
         cache = model.start_cache(model.encode(source, None), None)
         steps = list(greedy(model, cache, limit=limit, capture=True))
-    assert [int(step.predicted) for step in steps] == [piece.id for piece in trace.predicted_pieces]
+    assert [int(step.predicted) for step in steps] == [token.id for token in trace.predicted_tokens]
     for row, step in enumerate(steps):
-        assert int(step.read) == trace.target_pieces[row].id
+        assert int(step.read) == trace.target_tokens[row].id
         rows, log_probs = step.distribution.rows, step.distribution.log_probs
         np.testing.assert_allclose(rows.decoder[0].numpy(), trace.decoder[:, :, row, : row + 1], atol=1e-5)
         np.testing.assert_allclose(rows.cross[0].numpy(), trace.cross[:, :, row], atol=1e-5)
@@ -132,8 +132,8 @@ def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
         exponents = np.where(trace.mask(kind), np.exp(d["scores"]), 0)
         np.testing.assert_allclose(exponents / exponents.sum(-1, keepdims=True), trace.attention(kind), atol=1e-5)
         np.testing.assert_allclose(trace.attention(kind) @ d["values"], d["outputs"], atol=1e-4)
-    assert trace.residual_stream("encoder").shape == (1 + 2 * 2, len(trace.source_pieces), 32)
-    assert trace.residual_stream("decoder").shape == (1 + 3 * 3, len(trace.target_pieces), 32)
+    assert trace.residual_stream("encoder").shape == (1 + 2 * 2, len(trace.source_tokens), 32)
+    assert trace.residual_stream("decoder").shape == (1 + 3 * 3, len(trace.target_tokens), 32)
 
 
 def test_residual_stream_is_recorded_by_sublayer(small_translator):
@@ -180,7 +180,7 @@ def test_run_without_mask_or_positions_does_not_affect_later_runs(small_translat
 def test_omitting_the_decoder_mask_changes_only_the_final_pass(small_translator):
     normal = small_translator.trace(TEXT)
     trace = small_translator.trace(TEXT, interventions=Interventions(decoder_mask=False))
-    assert trace.predicted_pieces == normal.predicted_pieces
+    assert trace.predicted_tokens == normal.predicted_tokens
     assert np.array_equal(trace.encoder, normal.encoder)
     assert trace.decoder_mask.all() and (trace.decoder > 0).all()
     np.testing.assert_allclose(trace.decoder.sum(-1), 1, atol=1e-5)
@@ -192,22 +192,22 @@ def test_translation_without_positions_is_decoded_without_them(shaped_translator
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts
     begun = False
-    for piece, likeliest in zip(trace.predicted_pieces, trace.candidate_ids[:, 0].tolist(), strict=True):
+    for token, likeliest in zip(trace.predicted_tokens, trace.candidate_ids[:, 0].tolist(), strict=True):
         # Except where the most likely token would have broken a character.
-        assert piece.id == likeliest or likeliest in parts or (begun and piece.id in parts)
-        begun = piece.id in parts
+        assert token.id == likeliest or likeliest in parts or (begun and token.id in parts)
+        begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
     if shaped_translator.config.positions == "rotary":
         # This random model repeats one token whatever it knows about positions.
         assert not np.allclose(trace.log_probs, normal.log_probs)
     elif shaped_translator.config.positions != "none":
-        assert trace.predicted_pieces != normal.predicted_pieces
+        assert trace.predicted_tokens != normal.predicted_tokens
 
 
 def test_residual_stream_without_positions_begins_with_the_embeddings(small_translator):
     normal = small_translator.trace("a a", "b b", details=True)
     trace = small_translator.trace("a a", "b b", details=True, interventions=Interventions(positions=False))
-    assert trace.source_pieces[0].id == trace.source_pieces[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
+    assert trace.source_tokens[0].id == trace.source_tokens[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
     for stack in ("encoder", "decoder"):
         positions = normal.residual_stream(stack)[0] - trace.residual_stream(stack)[0]
         expected = small_translator._model.source_positions.table[: len(positions)].numpy()
@@ -241,10 +241,10 @@ def test_empty_text_is_reported(small_translator, text):
 
 
 def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_translator):
-    text = "1" * (MAX_PIECES - 1)
-    assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a token a digit"
-    assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1
-    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} tokens; the limit is {MAX_PIECES}"):
+    text = "1" * (MAX_TOKENS - 1)
+    assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_TOKENS, "a space mark and a token a digit"
+    assert len(small_translator.trace(text).source_tokens) == MAX_TOKENS + 1
+    with pytest.raises(TextError, match=f"{MAX_TOKENS + 1} tokens; the limit is {MAX_TOKENS}"):
         small_translator.trace(text + "1")
     with pytest.raises(TextError, match="23,000 characters"):
         small_translator.trace("x" * 23_000)
@@ -252,8 +252,8 @@ def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_trans
 
 def test_length_limit_is_reported(small_translator):
     trace = small_translator.trace("a")
-    assert trace.complete == (trace.predicted_pieces[-1].id == END)
-    assert len(trace.predicted_pieces) <= MAX_PIECES + 1
+    assert trace.complete == (trace.predicted_tokens[-1].id == END)
+    assert len(trace.predicted_tokens) <= MAX_TOKENS + 1
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class Continuation:
         return self.after.log_probs - self.before.log_probs
 
     @property
-    def next_pieces(self) -> tuple[int, int]:
+    def next_tokens(self) -> tuple[int, int]:
         """Ids of the most likely token at the step: as trained, and changed."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
 
@@ -104,7 +104,7 @@ def reread(translator: Translator, before: Trace, interventions: Interventions) 
     Raises: the errors of `Translator.trace`.
     """
     # The ids are needed, not the text: the model may have split a word into other tokens than the tokenizer does.
-    read = [piece.id for piece in before.predicted_pieces]
+    read = [token.id for token in before.predicted_tokens]
     return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
 
@@ -118,8 +118,8 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
     Raises: the errors of `Translator.translate`.
     """
-    step = telling_step(before, after) if step is None else min(step, len(before.predicted_pieces) - 1)
-    prefix = [piece.id for piece in before.predicted_pieces[:step]]
+    step = telling_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
+    prefix = [token.id for token in before.predicted_tokens[:step]]
     written = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
     return Continuation(before, after, step, written)
 
@@ -132,7 +132,7 @@ def telling_step(before: Trace, after: Trace) -> int:
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
-    steps = [*differing, *(row for row in given if row < len(after.predicted_pieces))]
+    steps = [*differing, *(row for row in given if row < len(after.predicted_tokens))]
     return min(steps) if steps else int(np.abs(after.log_probs - before.log_probs).argmax())
 
 
@@ -152,6 +152,6 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))
         for trace in traces
     ]
-    wanted = {piece for one in known for piece in list(one)[:count]}
-    rows = [(piece, tuple(one.get(piece, np.nan) for one in known)) for piece in wanted]
+    wanted = {token for one in known for token in list(one)[:count]}
+    rows = [(token, tuple(one.get(token, np.nan) for one in known)) for token in wanted]
     return sorted(rows, key=lambda row: (-np.nanmax(row[1]), row[0]))

@@ -15,7 +15,7 @@ from transformer.running.translator_run import ReadTarget
 from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.values.run import Run, Stated
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
 
@@ -66,7 +66,7 @@ class Effect:
     @property
     def first_difference(self) -> int | None:
         """First step, from 0, at which the changed model writes another token; None if the translation is the same."""
-        old, new = ([piece.id for piece in trace.predicted_pieces] for trace in (self.before, self.free))
+        old, new = ([token.id for token in trace.predicted_tokens] for trace in (self.before, self.free))
         if old == new:
             return None
         same = (one == other for one, other in zip(old, new, strict=False))
@@ -132,10 +132,10 @@ def effect_of(
     runs = draws_of(interventions, draws)
     compared = translator.compare(text, target, runs, details=details)
     before, first = compared.before, runs[0]
-    read = _ids(before.predicted_pieces)
+    read = _ids(before.predicted_tokens)
     if len(runs) == 1:
         free = translator.trace(text, details=details, interventions=first)
-        written = [free.predicted_pieces]
+        written = [free.predicted_tokens]
     else:
         written = translator.translate_variants(text, runs)
         free = translator.trace(text, _ids(written[0]), details=details, interventions=first)
@@ -145,15 +145,15 @@ def effect_of(
         compared.after,
         free,
         compared.scores,
-        tuple(translator.tokenizer.decode(_ids(pieces)) for pieces in written),
-        sum(_ids(pieces) == read for pieces in written),
+        tuple(translator.tokenizer.decode(_ids(tokens)) for tokens in written),
+        sum(_ids(tokens) == read for tokens in written),
         _others(translator, before, runs),
     )
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
     """Return the text of the sentence that each run takes head outputs from; empty if no run uses another sentence."""
-    source, means = _ids(before.source_pieces), translator.means
+    source, means = _ids(before.source_tokens), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])
         for run in runs
@@ -161,5 +161,5 @@ def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]
     )
 
 
-def _ids(pieces: Sequence[Piece]) -> list[int]:
-    return [piece.id for piece in pieces]
+def _ids(tokens: Sequence[Token]) -> list[int]:
+    return [token.id for token in tokens]

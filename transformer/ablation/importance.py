@@ -108,7 +108,7 @@ def head_importance(
     Raises: the errors of `Translator.trace`.
     """
     heads = all_heads(translator.config)
-    target = [piece.id for piece in translator.translate(text).pieces] if target is None else target
+    target = [token.id for token in translator.translate(text).tokens] if target is None else target
     runs = [draws_of(Interventions(gates={head: 0.0}, mode=mode, seed=seed), draws) for head in heads]
     scores = translator.score(text, target, [run for each in runs for run in each])
     # [H R] -> [R, H] for all H heads.

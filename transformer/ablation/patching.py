@@ -40,14 +40,14 @@ class PatchingQuestion:
         other: sentence whose run supplies the values.
         target: ids of the translation that both runs read.
         step: position of the predicted token, from 0.
-        pieces: ids of the two next tokens.
+        tokens: ids of the two next tokens.
     """
 
     text: str
     other: str
     target: tuple[int, ...]
     step: int
-    pieces: tuple[int, int]
+    tokens: tuple[int, int]
 
     @property
     def reversed(self) -> PatchingQuestion:
@@ -154,14 +154,14 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
     """
     step = telling_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
-    target = tuple(piece.id for piece in a.predicted_pieces)
+    target = tuple(token.id for token in a.predicted_tokens)
     second = int(a.candidate_ids[step, 1]) if first == second else second
     return PatchingQuestion(a.source_text, b.source_text, target, step, (first, second))
 
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
     """Measure the contrasts of the question with each of N interventions."""
-    asked = ContrastsRun(question.text, question.target, question.step, question.pieces, (AS_TRAINED, *variants))
+    asked = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
     run, *patched = runs.get(asked).astype(float)
     (other,) = runs.get(replace(asked, text=question.other, variants=(AS_TRAINED,))).astype(float)
     return Contrasts(float(run), float(other), np.array(patched))
@@ -174,7 +174,7 @@ def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
         patches: each place to patch, and the position in `other` whose value it takes.
         other: trace of the other sentence, as trained.
     """
-    source, target = (tuple(piece.id for piece in pieces) for pieces in (other.source_pieces, other.target_pieces))
+    source, target = (tuple(token.id for token in tokens) for tokens in (other.source_tokens, other.target_tokens))
     return Interventions(patches=dict(patches), other=(source, target))
 
 
@@ -190,11 +190,11 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
     have equally many tokens.
     """
     rows = {position: position for position in range(step + 1)}
-    if site.endswith("weights") and site != "decoder.weights" and len(text.source_pieces) != len(other.source_pieces):
+    if site.endswith("weights") and site != "decoder.weights" and len(text.source_tokens) != len(other.source_tokens):
         return {}
     if stack_of(site) == "decoder":
         return rows
-    return matched_positions(text.source_pieces, other.source_pieces, (text.source_text, other.source_text))
+    return matched_positions(text.source_tokens, other.source_tokens, (text.source_text, other.source_text))
 
 
 def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:

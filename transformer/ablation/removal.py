@@ -115,7 +115,7 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
         asked, config = self.importance, runs.config
         ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
         ranked += [random_order(config, number) for number in range(self.orders)]
-        target = asked.trace.target or [piece.id for piece in read.predicted_pieces]
+        target = asked.trace.target or [token.id for token in read.predicted_tokens]
         return tuple(
             removal_curve(runs, asked.trace.text, target, order, mode=asked.mode, seed=asked.seed) for order in ranked
         )

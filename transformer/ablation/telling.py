@@ -62,7 +62,7 @@ class TellingChangeRun(Run[int | None]):
         return (self.trace,)
 
     def compute(self, runs: Translator, own: Trace) -> int | None:
-        ids = [piece.id for piece in own.predicted_pieces]
+        ids = [token.id for token in own.predicted_tokens]
         found = first_that_changes(runs, self.trace.text, ids, self.variants)
         return None if found is None else found[0]
 
@@ -79,7 +79,7 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
 
     Raises: the errors of `Translator.trace`.
     """
-    own = [piece.id for piece in translator.translate(text).pieces]
+    own = [token.id for token in translator.translate(text).tokens]
     gradients = translator.gate_gradients(text, own)
     places: list[Head] = [(kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)]
     needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
@@ -101,8 +101,8 @@ def first_that_changes(
     """
     before = translator.tokenizer.decode(own)
     written = translator.translate_variants(text, variants) if variants else []
-    for number, pieces in enumerate(written):
-        after = translator.tokenizer.decode([piece.id for piece in pieces])
+    for number, tokens in enumerate(written):
+        after = translator.tokenizer.decode([token.id for token in tokens])
         if after != before:
             return number, after
     return None

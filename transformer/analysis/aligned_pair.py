@@ -14,7 +14,7 @@ from transformer.analysis.aligner import Aligner
 from transformer.analysis.alignment import hard_alignment
 from transformer.analysis.words import Group, groups_of
 from transformer.text.vocabulary import split_code
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
 # "words" uses `word_groups`. "spaces" splits at white space, as other alignment programs do.
@@ -53,8 +53,8 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     """
     code, _ = split_code(trace.source_text, codes)
     begin = trace.source_text.find(code) + len(code) if code else 0
-    source = _units(trace.source_pieces, trace.source_text, unit, begin)
-    target = _units(trace.predicted_pieces, trace.target_text, unit)
+    source = _units(trace.source_tokens, trace.source_text, unit, begin)
+    target = _units(trace.predicted_tokens, trace.target_text, unit)
     rows = trace.cross[aligner.layer, list(aligner.heads)].mean(axis=0)
     columns = np.stack([rows[:, list(group)].sum(axis=1) for _, group in source], axis=1) if source else rows[:, :0]
     empty = np.array([not group for _, group in source], dtype=bool)
@@ -71,11 +71,11 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     return AlignedPair(sources, targets, tuple(links), tuple(weights))
 
 
-def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
+def _units(tokens: Sequence[Token], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
     """Return the words or tokens of a text from character `begin`, each with the positions of its tokens."""
-    spoken = [(at, piece.span) for at, piece in enumerate(pieces) if not piece.special and piece.span is not None]
+    spoken = [(at, token.span) for at, token in enumerate(tokens) if not token.special and token.span is not None]
     if unit == "tokens":
-        return [(pieces[at].text, (at,)) for at, _ in spoken]
+        return [(tokens[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":
         words = list(re.compile(r"\S+").finditer(text, begin))
         ends = [word.end() for word in words]
@@ -83,7 +83,7 @@ def _units(pieces: Sequence[Piece], text: str, unit: Unit, begin: int = 0) -> li
         owners = [(bisect_right(ends, start), at) for at, (start, _) in spoken]
         return [(word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)]
     at_place = dict(spoken)
-    groups = [group for group in groups_of(pieces, text, words=True) if at_place.keys() >= set(group)]
+    groups = [group for group in groups_of(tokens, text, words=True) if at_place.keys() >= set(group)]
     return [
         (text[min(at_place[at][0] for at in group) : max(at_place[at][1] for at in group)].strip(), group)
         for group in groups

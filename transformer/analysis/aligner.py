@@ -29,14 +29,14 @@ class Aligner:
             the token.
         agreement: share of the target tokens, 0 to 1, that the best head aligns in the same way as the mean of all
             heads.
-        pieces: number of target tokens over which the agreement was measured.
+        tokens: number of target tokens over which the agreement was measured.
     """
 
     layer: int
     heads: tuple[int, ...]
     step: Step
     agreement: float
-    pieces: int
+    tokens: int
 
 
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:

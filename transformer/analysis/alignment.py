@@ -1,6 +1,6 @@
 """Aligns target tokens with source tokens by cross-attention.
 
-N = T - 1 is the number of target tokens that the decoder both predicts and reads, `trace.target_pieces[1:]`. The start
+N = T - 1 is the number of target tokens that the decoder both predicts and reads, `trace.target_tokens[1:]`. The start
 symbol is not one of them. All functions also accept words instead of tokens, after `merge_words` has merged them.
 """
 
@@ -59,7 +59,7 @@ def consensus(trace: Trace) -> np.ndarray:
 
 def special_columns(trace: Trace) -> np.ndarray:
     """Return a mask of the special source tokens, bool [S]."""
-    return np.array([piece.special for piece in trace.source_pieces])
+    return np.array([token.special for token in trace.source_tokens])
 
 
 def coverage(weights: np.ndarray) -> np.ndarray:

@@ -112,7 +112,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     likely = np.exp(trace.candidate_log_probs[step])
     return (
         Frame("words", word, (Line("tokens", "words", np.array([len(group) for group in source.rows])),)),
-        Frame("tokens", row, (Line("ids", "source", text.pieces),)),
+        Frame("tokens", row, (Line("ids", "source", text.ids),)),
         Frame(
             "vector",
             row,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.words import Group, groups_of, merge_mask, merge_words
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 
@@ -28,9 +28,9 @@ class Axes:
     kind: Kind
     row_positions: tuple[Group, ...]
     column_positions: tuple[Group, ...]
-    rows: tuple[tuple[Piece, ...], ...]
-    columns: tuple[tuple[Piece, ...], ...]
-    predicted: tuple[tuple[Piece, ...], ...] | None
+    rows: tuple[tuple[Token, ...], ...]
+    columns: tuple[tuple[Token, ...], ...]
+    predicted: tuple[tuple[Token, ...], ...] | None
     row_text: str
     column_text: str
     words: bool
@@ -74,11 +74,11 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
             rows. Rows that could look only at removed columns are removed too. A text that has only such symbols keeps
             them.
     """
-    row_pieces, column_pieces = trace.query_pieces(kind), trace.key_pieces(kind)
+    row_tokens, column_tokens = trace.query_tokens(kind), trace.key_tokens(kind)
     row_text = trace.source_text if kind == "encoder" else trace.target_text
     column_text = trace.target_text if kind == "decoder" else trace.source_text
-    rows, columns = groups_of(row_pieces, row_text, words=words), groups_of(column_pieces, column_text, words=words)
-    remaining = tuple(group for group in columns if special or not column_pieces[group[0]].special)
+    rows, columns = groups_of(row_tokens, row_text, words=words), groups_of(column_tokens, column_text, words=words)
+    remaining = tuple(group for group in columns if special or not column_tokens[group[0]].special)
     if len(remaining) in (0, len(columns)):
         special = True
     else:
@@ -86,16 +86,16 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
         rows = tuple(
             group
             for group, sees in zip(rows, mask.sum(axis=1), strict=True)
-            if sees and (kind == "cross" or not row_pieces[group[0]].special)
+            if sees and (kind == "cross" or not row_tokens[group[0]].special)
         )
         columns = remaining
     return Axes(
         kind=kind,
         row_positions=rows,
         column_positions=columns,
-        rows=_pieces(rows, row_pieces),
-        columns=_pieces(columns, column_pieces),
-        predicted=_pieces(rows, trace.predicted_pieces) if kind != "encoder" and trace.predicted_pieces else None,
+        rows=_tokens(rows, row_tokens),
+        columns=_tokens(columns, column_tokens),
+        predicted=_tokens(rows, trace.predicted_tokens) if kind != "encoder" and trace.predicted_tokens else None,
         row_text=row_text,
         column_text=column_text,
         words=words,
@@ -133,5 +133,5 @@ def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return scaled, 1.0 - np.minimum(total[..., 0], 1.0)
 
 
-def _pieces(groups: tuple[Group, ...], pieces: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
-    return tuple(tuple(pieces[position] for position in group) for group in groups)
+def _tokens(groups: tuple[Group, ...], tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], ...]:
+    return tuple(tuple(tokens[position] for position in group) for group in groups)

@@ -11,7 +11,7 @@ import numpy as np
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.words import Group, groups_of, has_word, merge_mask, merge_words
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 # Heads with these names look at a fixed position, whichever token is there.
@@ -24,7 +24,7 @@ class Words:
 
     Attributes:
         text: text that the tokens' spans refer to.
-        pieces: tokens of each word.
+        tokens: of each word.
         rows: positions of each word's queries. In the encoder these are the word's own positions, and in the decoder
             the steps that wrote it.
         columns: positions of each word's keys; empty for the last word of a translation if the decoder never read it.
@@ -32,7 +32,7 @@ class Words:
     """
 
     text: str
-    pieces: tuple[tuple[Piece, ...], ...]
+    tokens: tuple[tuple[Token, ...], ...]
     rows: tuple[Group, ...]
     columns: tuple[Group, ...]
     spoken: tuple[bool, ...]
@@ -62,17 +62,17 @@ class WordLink:
 
 def source_words(trace: Trace) -> Words:
     """Return the words of the source sentence."""
-    pieces, text = trace.source_pieces, trace.source_text
-    groups = _spelled(pieces, text)
-    return _words(pieces, text, groups, groups)
+    tokens, text = trace.source_tokens, trace.source_text
+    groups = _spelled(tokens, text)
+    return _words(tokens, text, groups, groups)
 
 
 def target_words(trace: Trace) -> Words:
     """Return the words of the translation; rows are the steps that wrote a word, and columns those that read it."""
-    pieces, text = trace.predicted_pieces, trace.target_text
-    groups = _spelled(pieces, text)
-    read = tuple(tuple(at + 1 for at in group if at + 1 < len(pieces)) for group in groups)
-    return _words(pieces, text, groups, read)
+    tokens, text = trace.predicted_tokens, trace.target_text
+    groups = _spelled(tokens, text)
+    read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
+    return _words(tokens, text, groups, read)
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
@@ -198,15 +198,15 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
     return habit
 
 
-def _spelled(pieces: Sequence[Piece], text: str) -> tuple[Group, ...]:
-    return tuple(group for group in groups_of(pieces, text, words=True) if not pieces[group[0]].special)
+def _spelled(tokens: Sequence[Token], text: str) -> tuple[Group, ...]:
+    return tuple(group for group in groups_of(tokens, text, words=True) if not tokens[group[0]].special)
 
 
-def _words(pieces: Sequence[Piece], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> Words:
+def _words(tokens: Sequence[Token], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> Words:
     return Words(
         text,
-        tuple(tuple(pieces[at] for at in group) for group in rows),
+        tuple(tuple(tokens[at] for at in group) for group in rows),
         rows,
         columns,
-        tuple(has_word(group, pieces, text) for group in rows),
+        tuple(has_word(group, tokens, text) for group in rows),
     )

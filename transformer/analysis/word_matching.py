@@ -5,10 +5,10 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from transformer.analysis.words import word_groups
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
-def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts: tuple[str, str]) -> dict[int, int]:
+def matched_positions(first: tuple[Token, ...], second: tuple[Token, ...], texts: tuple[str, str]) -> dict[int, int]:
     """Map positions of the first sentence to positions of their partners in the second.
 
     Equal words are partners. Where the sentences differ, words are partners in their order if both sentences have
@@ -20,9 +20,9 @@ def matched_positions(first: tuple[Piece, ...], second: tuple[Piece, ...], texts
         texts: texts of the two sentences.
     """
     sides = first, second
-    groups = [word_groups(pieces, text) for pieces, text in zip(sides, texts, strict=True)]
+    groups = [word_groups(tokens, text) for tokens, text in zip(sides, texts, strict=True)]
     words = [
-        [tuple(pieces[at].id for at in group) for group in each] for pieces, each in zip(sides, groups, strict=True)
+        [tuple(tokens[at].id for at in group) for group in each] for tokens, each in zip(sides, groups, strict=True)
     ]
     if words[1] < words[0]:
         # difflib's choice among equally long matches depends on the order of its arguments. This fixed order makes

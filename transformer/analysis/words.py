@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from transformer.text.normalisation import normalise
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 Group = tuple[int, ...]
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese letters.
@@ -41,7 +41,7 @@ class _Unit:
 
 # Cached, because several parts of a page need the groups of the same sentence, about a dozen times per script run.
 @lru_cache(maxsize=256)
-def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
+def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
     """Group token positions into the words of the text.
 
     A word ends at white space, which belongs to the word after it. Punctuation before or after a word is a word of its
@@ -50,11 +50,11 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
     elsewhere. Tokens of one character belong to the same word.
 
     Args:
-        pieces: tokens in the order of the text.
+        tokens: tokens in the order of the text.
         text: text that their spans refer to.
     """
     groups: list[list[_Unit]] = []
-    for unit in _units(pieces, text):
+    for unit in _units(tokens, text):
         if groups and not _begins(groups[-1][-1], unit, text):
             groups[-1].append(unit)
         else:
@@ -62,14 +62,14 @@ def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
     return tuple(part for group in groups for part in _without_punctuation(group, text))
 
 
-def groups_of(pieces: Sequence[Piece], text: str, *, words: bool) -> tuple[Group, ...]:
+def groups_of(tokens: Sequence[Token], text: str, *, words: bool) -> tuple[Group, ...]:
     """Return the positions of each word, as in `word_groups`, or of each token if `words` is False."""
-    return word_groups(pieces, text) if words else tuple((position,) for position in range(len(pieces)))
+    return word_groups(tokens, text) if words else tuple((position,) for position in range(len(tokens)))
 
 
-def has_word(group: Group, pieces: Sequence[Piece], text: str) -> bool:
+def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
     """Return whether any token of a group covers a letter or a digit of the text."""
-    spans = [pieces[position].span for position in group]
+    spans = [tokens[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
@@ -80,13 +80,13 @@ def parted(before: str, after: str) -> bool:
     return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
 
 
-def _units(pieces: Sequence[Piece], text: str) -> list[_Unit]:
+def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
     units: list[_Unit] = []
-    for position, piece in enumerate(pieces):
-        if piece.special or piece.span is None:
+    for position, token in enumerate(tokens):
+        if token.special or token.span is None:
             units.append(_Unit([position], 0, 0, special=True))
             continue
-        start, end = _inked(text, *piece.span)
+        start, end = _inked(text, *token.span)
         last = units[-1] if units and not units[-1].special else None
         if last is not None and (last.start == last.end or start < last.end):
             last.positions.append(position)

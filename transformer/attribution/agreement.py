@@ -74,6 +74,6 @@ def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.asarray(kendalltau(one, other, variant="b"))[0])
 
 
-def chance_deviation(pieces: int) -> float:
+def chance_deviation(tokens: int) -> float:
     """Standard deviation of tau between unrelated rankings of N >= 2 tokens without ties."""
-    return math.sqrt(2 * (2 * pieces + 5) / (9 * pieces * (pieces - 1)))
+    return math.sqrt(2 * (2 * tokens + 5) / (9 * tokens * (tokens - 1)))

@@ -125,7 +125,7 @@ class Target:
     """The predictions to explain: the tokens predicted at one or more positions, taken together.
 
     Attributes:
-        positions: rows of the decoder; row t reads `trace.target_pieces[t]` and predicts `trace.predicted_pieces[t]`.
+        positions: rows of the decoder; row t reads `trace.target_tokens[t]` and predicts `trace.predicted_tokens[t]`.
             One position explains a token, several a word, all the sentence.
         against: ids of alternative tokens, one for each position, to explain why the tokens were predicted instead of
             these. None explains the tokens themselves.
@@ -227,19 +227,19 @@ class Explained:
 
 def every_position(trace: Trace) -> tuple[Target, ...]:
     """Return one target for each predicted token."""
-    return tuple(Target((position,)) for position in range(len(trace.predicted_pieces)))
+    return tuple(Target((position,)) for position in range(len(trace.predicted_tokens)))
 
 
 def whole_sentence(trace: Trace) -> Target:
     """Return one target for all predicted tokens together."""
-    return Target(tuple(range(len(trace.predicted_pieces))))
+    return Target(tuple(range(len(trace.predicted_tokens))))
 
 
-def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+def token_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """Return the positions of each column of source and prefix; a column is a token, or with `words` a word."""
     return (
-        groups_of(trace.source_pieces, trace.source_text, words=words),
-        groups_of(trace.target_pieces, trace.target_text, words=words),
+        groups_of(trace.source_tokens, trace.source_text, words=words),
+        groups_of(trace.target_tokens, trace.target_text, words=words),
     )
 
 
@@ -255,7 +255,7 @@ def shares(
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)
         raise ValueError(f"{method} gives every candidate the same scores; for a contrast, choose one of {contrastive}")
     rows = [list(target.positions) for target in targets]
-    source_groups, prefix_groups = piece_groups(trace)
+    source_groups, prefix_groups = token_groups(trace)
     return Attribution(
         method=method,
         targets=tuple(targets),

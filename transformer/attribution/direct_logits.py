@@ -95,7 +95,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     for row, target in enumerate(targets):
         others = target.against or (None,) * len(target.positions)
         for position, other in zip(target.positions, others, strict=True):
-            taken = trace.predicted_pieces[position].id
+            taken = trace.predicted_tokens[position].id
             direction, offset = matrix[taken].astype(np.float64), float(offsets[taken])
             if other is not None:
                 direction, offset = direction - matrix[other], offset - float(offsets[other])

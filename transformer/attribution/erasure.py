@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from transformer.attribution.attribution import Attribution, Explained, Target
-from transformer.attribution.objective import objective, pieces_of, read_for
+from transformer.attribution.objective import objective, read_for, tokens_of
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
@@ -21,7 +21,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
 # Number of source and target tokens in one batch.
-BATCH_PIECES = 2048
+BATCH_TOKENS = 2048
 
 
 def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
@@ -68,7 +68,7 @@ def erased_log_probs(
         Log-probabilities in nats, float64 [N, R].
     """
     length, device = read_for(targets), model.device
-    source, prefix = pieces_of(trace, device)
+    source, prefix = tokens_of(trace, device)
     prefix = prefix[:length]
     # Compute variants that hide the same tokens once, and encode sources that hide the same tokens once.
     wanted = [_within(each, length) for each in variants]
@@ -101,7 +101,7 @@ def _within(variant: Interventions, length: int) -> Interventions:
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 
-def _parts(variants: list[Interventions], pieces: int) -> list[list[Interventions]]:
-    """Split variants of `pieces` tokens each into batches of at most BATCH_PIECES tokens."""
-    size = max(1, BATCH_PIECES // pieces)
+def _parts(variants: list[Interventions], tokens: int) -> list[list[Interventions]]:
+    """Split variants with this number of tokens each into batches of at most BATCH_TOKENS tokens."""
+    size = max(1, BATCH_TOKENS // tokens)
     return [variants[start : start + size] for start in range(0, len(variants), size)]

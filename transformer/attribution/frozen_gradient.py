@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
+from transformer.attribution.attribution import Attribution, Explained, Target, token_groups
 from transformer.attribution.frozen import Frozen
-from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
+from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
@@ -26,13 +26,13 @@ REMAINDERS = ("source positions", "target positions", "biases")
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Return the terms of each target's logit; the remainders are the terms of the positions and of all biases."""
     trace = run.trace
-    per_batch = max(1, BATCH_PIECES // (len(trace.source_pieces) + len(trace.target_pieces)))
+    per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []
     for start in range(0, len(targets), per_batch):
         batches.append(_terms(run.model, trace, targets[start : start + per_batch]))
         check_cancelled()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    source_groups, prefix_groups = piece_groups(trace)
+    source_groups, prefix_groups = token_groups(trace)
     return Attribution(
         method="frozen_gradient",
         targets=tuple(targets),

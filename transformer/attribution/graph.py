@@ -134,7 +134,7 @@ def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALL
 
 def runner_up(trace: Trace, position: int) -> int:
     """The id of the most likely token other than the predicted one."""
-    return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_pieces[position].id)
+    return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_tokens[position].id)
 
 
 def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float]:
@@ -142,9 +142,9 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
     trace, weights = run.trace, run.weights
     matrix = weights.arrays["generator.weight"]
     bias = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))
-    directions, offset = np.zeros((len(trace.target_pieces), matrix.shape[1])), 0.0
+    directions, offset = np.zeros((len(trace.target_tokens), matrix.shape[1])), 0.0
     for position, other in zip(target.positions, target.against or (None,) * len(target.positions), strict=True):
-        for taken, sign in ((trace.predicted_pieces[position].id, 1.0), (other, -1.0)):
+        for taken, sign in ((trace.predicted_tokens[position].id, 1.0), (other, -1.0)):
             if taken is not None:
                 directions[position] += sign * matrix[taken].astype(np.float64)
                 offset += sign * float(bias[taken])

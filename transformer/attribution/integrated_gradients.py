@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
-from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
+from transformer.attribution.attribution import Attribution, Explained, Target, token_groups
+from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
@@ -29,7 +29,7 @@ def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attributi
     """Attribute the log-probability of each target, relative to all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
-    source_groups, prefix_groups = piece_groups(run.trace)
+    source_groups, prefix_groups = token_groups(run.trace)
     return Attribution(
         method="integrated_gradients",
         targets=tuple(targets),
@@ -96,7 +96,7 @@ def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarra
     with torch.no_grad():
         ends = log_prob(*(torch.stack((torch.zeros_like(x), x)) for x in inputs))
     total = ends[1].item() - ends[0].item()
-    batch, steps, terms = max(1, BATCH_PIECES // sum(map(len, inputs))), MIN_STEPS, None
+    batch, steps, terms = max(1, BATCH_TOKENS // sum(map(len, inputs))), MIN_STEPS, None
     while True:
         terms = integrate(log_prob, inputs, steps=steps, batch=batch, coarser=terms)
         error = abs(sum(term.sum().item() for term in terms) - total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from transformer.attribution.attribution import METHODS, Attribution, Explained, Method, Target, piece_groups
+from transformer.attribution.attribution import METHODS, Attribution, Explained, Method, Target, token_groups
 from transformer.model.transformer import Transformer
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Trace
@@ -18,7 +18,7 @@ def attribute(
     """Attribute the predictions of some targets by a method; see `transformer.Translator.attribute`."""
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
-    positions = range(len(trace.predicted_pieces))
+    positions = range(len(trace.predicted_tokens))
     for target in targets:
         outside = [position for position in target.positions if position not in positions]
         if outside:
@@ -27,7 +27,7 @@ def attribute(
             )
     if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
-    groups = piece_groups(trace, words=words)
+    groups = token_groups(trace, words=words)
     compute = getattr(import_module(f"transformer.attribution.{method}"), method)
     found: Attribution = compute(Explained(trace, model, weights, *groups), targets)
     return found if (found.source_groups, found.prefix_groups) == groups else found.merged(*groups)

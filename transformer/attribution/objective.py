@@ -14,19 +14,19 @@ from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
 # Number of source and target tokens in one batch. It limits a pass with gradients to a few hundred MB of memory.
-BATCH_PIECES = 1024
+BATCH_TOKENS = 1024
 
 
-def pieces_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
+def tokens_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the ids of the tokens that the encoder reads [S] and that the decoder reads [T]."""
-    source, prefix = ([piece.id for piece in pieces] for pieces in (trace.source_pieces, trace.target_pieces))
+    source, prefix = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 
 
 def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[Tensor, Tensor]:
     """Return the scaled embeddings of the source [S, D], and of the part of the prefix that the targets need [T',
     D]."""
-    source, prefix = pieces_of(trace, model.device)
+    source, prefix = tokens_of(trace, model.device)
     return (
         model.token_vectors(source, model.source_embedding).detach(),
         model.token_vectors(prefix[: read_for(targets)], model.target_embedding).detach(),
@@ -35,7 +35,7 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
     """Extend scores over the part of the prefix that `embed` returned, [..., T'], with zeros to [..., T]."""
-    return torch.nn.functional.pad(scores, (0, len(trace.target_pieces) - scores.shape[-1]))
+    return torch.nn.functional.pad(scores, (0, len(trace.target_tokens) - scores.shape[-1]))
 
 
 def read_for(targets: Sequence[Target]) -> int:
@@ -69,7 +69,7 @@ def objective(
     for row, target in enumerate(targets):
         rows += [row] * len(target.positions)
         positions += target.positions
-        taken += [trace.predicted_pieces[position].id for position in target.positions]
+        taken += [trace.predicted_tokens[position].id for position in target.positions]
         # A target without a contrast is compared with id -1, whose score counts as 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)

@@ -14,19 +14,19 @@ from transformer.config import TransformerConfig
 class EmbeddingSaved(NamedTuple):
     """Token ids [B, N], the table size V, the scale factor, and the number of learned positions or None."""
 
-    pieces: np.ndarray
+    ids: np.ndarray
     vocabulary: int
     scale: float
     learned: int | None
 
 
 def embedding(
-    pieces: np.ndarray, table: np.ndarray, positions: np.ndarray | None, config: TransformerConfig, notes: Notes
+    ids: np.ndarray, table: np.ndarray, positions: np.ndarray | None, config: TransformerConfig, notes: Notes
 ) -> tuple[np.ndarray, EmbeddingSaved]:
     """Return x_n = sqrt(D) E[w_n] + P[n] ("Attention Is All You Need", sections 3.4 and 3.5).
 
     Args:
-        pieces: token ids w, [B, N].
+        ids: token ids w, [B, N].
         table: embedding table E, [V, D].
         positions: position vectors P, [N, D]; None if no positions are added.
         config: says whether embeddings are scaled, and whether positions are learned.
@@ -36,10 +36,10 @@ def embedding(
         Output x, [B, N, D].
     """
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
-    x = scale * notes.note("tokens", table[pieces])
+    x = scale * notes.note("tokens", table[ids])
     if positions is not None:
         x = x + positions
-    return notes.note("summed", x), EmbeddingSaved(pieces, len(table), scale, config.position_limit)
+    return notes.note("summed", x), EmbeddingSaved(ids, len(table), scale, config.position_limit)
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
@@ -57,11 +57,11 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     Returns:
         "embedding.weight" [V, D], and "positions.table" [max_positions, D] if positions are learned.
     """
-    pieces, vocabulary, scale, learned = saved
+    ids, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("summed", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
-    # `table[pieces] += ...` would add only one of the gradients to a row that is selected twice.
-    np.add.at(table, pieces, tokens)
+    # `table[ids] += ...` would add only one of the gradients to a row that is selected twice.
+    np.add.at(table, ids, tokens)
     gradients = {"embedding.weight": table}
     if learned is not None:
         gradients["positions.table"] = np.zeros((learned, grad.shape[-1]))

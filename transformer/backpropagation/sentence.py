@@ -60,8 +60,8 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
         label_smoothing: at least 0 and below 1.
     """
     source, target, labels = (
-        np.array([[piece.id for piece in pieces]])
-        for pieces in (trace.source_pieces, trace.target_pieces, trace.predicted_pieces)
+        np.array([[token.id for token in tokens]])
+        for tokens in (trace.source_tokens, trace.target_tokens, trace.predicted_tokens)
     )
     counted = np.ones(labels.shape, dtype=bool)
     if step is not None:

@@ -41,7 +41,7 @@ class GradientStage(Stage):
         point: where the numbers are in a parameter or result.
         learned: whether they are parameters.
         masked: whether each cell is masked, bool [R, C]; None if there is no mask.
-        pieces: token ids of the rows; empty if rows are not tokens of the vocabulary.
+        tokens: token ids of the rows; empty if rows are not tokens of the vocabulary.
     """
 
     values: np.ndarray
@@ -50,7 +50,7 @@ class GradientStage(Stage):
     point: Point
     learned: bool = False
     masked: np.ndarray | None = None
-    pieces: tuple[int, ...] = ()
+    tokens: tuple[int, ...] = ()
 
     @property
     def matrix(self) -> np.ndarray:
@@ -123,12 +123,12 @@ class StageBuilder:
         self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
     ) -> GradientStage:
         """Return a stage of a parameter with one row per token of the vocabulary; it shows the rows in `found`."""
-        found, pieces = self.found, self.found.rows[name]
+        found, tokens = self.found, self.found.rows[name]
 
         vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            return (pieces[row], column)[: found.values[name].ndim]
+            return (tokens[row], column)[: found.values[name].ndim]
 
         return GradientStage(
             key,
@@ -137,13 +137,13 @@ class StageBuilder:
             title,
             formula,
             letters,
-            found.gradients[name].reshape(len(pieces), -1),
-            found.values[name].reshape(len(pieces), -1),
-            found.reference[name].reshape(len(pieces), -1),
+            found.gradients[name].reshape(len(tokens), -1),
+            found.values[name].reshape(len(tokens), -1),
+            found.reference[name].reshape(len(tokens), -1),
             terms_of,
             Point(name, (vocabulary, *found.values[name].shape[1:]), place),
             learned=True,
-            pieces=pieces,
+            tokens=tokens,
         )
 
     def _stage(

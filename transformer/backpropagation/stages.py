@@ -53,7 +53,7 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
         Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
     )
     if found.config.output_bias:
-        pieces = list(found.rows["generator.bias"])
+        tokens = list(found.rows["generator.bias"])
         yield builder.table(
             "generator.bias",
             "decoder",
@@ -61,10 +61,10 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
             r"db = \sum_t dz_t",
             "N, 1",
             "generator.bias",
-            Product(("dz", d_logits[:, pieces].T), ("1", np.ones((len(hidden), 1))), "T"),
+            Product(("dz", d_logits[:, tokens].T), ("1", np.ones((len(hidden), 1))), "T"),
         )
     if found.config.tied_embeddings == "none":
-        pieces = list(found.rows["generator.weight"])
+        tokens = list(found.rows["generator.weight"])
         yield builder.table(
             "generator.weight",
             "decoder",
@@ -72,7 +72,7 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
             r"dW = dz^\top y",
             "N, D",
             "generator.weight",
-            Product(("dz", d_logits[:, pieces].T), ("y", hidden), "T"),
+            Product(("dz", d_logits[:, tokens].T), ("y", hidden), "T"),
         )
     yield builder.point(
         "generator.hidden",

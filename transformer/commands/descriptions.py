@@ -27,7 +27,7 @@ def describe_heads(statistics: Statistics) -> str:
         heads = " and ".join(str(head + 1) for head in aligner.heads)
         lines.append(
             f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target token is "
-            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.pieces} tokens as by all heads together"
+            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.tokens} tokens as by all heads together"
         )
     return "\n".join(lines)
 

@@ -109,8 +109,8 @@ def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
             f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
             f"{found.bits_per_byte:.3f} bits per byte"
         )
-        for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
-            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")
+        for token, log_prob in zip(found.tokens, found.log_probs, strict=True):
+            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(token, found.text)))}")
 
 
 def predict(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:

@@ -136,8 +136,8 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
     """
     if not (options.patch and options.other):
         raise InterventionError("--patch and --other belong together: give a place and another sentence.")
-    read = translator.trace(text, options.target).predicted_pieces
-    other = translator.trace(options.other, [piece.id for piece in read])
+    read = translator.trace(text, options.target).predicted_tokens
+    other = translator.trace(options.other, [token.id for token in read])
     return patch(dict(map(parse_patch, options.patch)), other)
 
 

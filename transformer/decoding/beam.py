@@ -103,20 +103,20 @@ def beam_search(
         _, distribution, cache = predict(model, read, cache, capture=capture)
         logits = applied.exclude_(distribution.log_probs.clone(), number)
 
-        parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
-        if applied.may_break(piece.tolist(), number):
+        parent, token, total = _expansions(logits, score, sentence, 2 * beam_size)
+        if applied.may_break(token.tolist(), number):
             logits = applied.exclude_broken_characters_(logits, number)
-            parent, piece, total = _expansions(logits, score, sentence, 2 * beam_size)
+            parent, token, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
         penalised = total / ending_rule.divisor(number + 1)
-        fate = _prune(owner, piece == symbols.end, total, penalised, ending_rule, number + 1)
+        fate = _prune(owner, token == symbols.end, total, penalised, ending_rule, number + 1)
         live = fate == HypothesisState.ALIVE
-        rows, pieces = (torch.from_numpy(each).to(read.device) for each in (parent, piece))
-        log_prob = distribution.log_probs[rows, pieces]
+        rows, tokens = (torch.from_numpy(each).to(read.device) for each in (parent, token))
+        log_prob = distribution.log_probs[rows, tokens]
         yield BeamStep(
             read=read,
             distribution=distribution,
-            predicted=torch.from_numpy(piece),
+            predicted=torch.from_numpy(token),
             log_prob=log_prob.cpu(),
             score=torch.from_numpy(total),
             sentence=torch.from_numpy(sentence),
@@ -127,9 +127,9 @@ def beam_search(
         )
         if not live.any():
             return
-        applied.follow(parent[live].tolist(), piece[live].tolist())
+        applied.follow(parent[live].tolist(), token[live].tolist())
         cache = _continued(cache, parent[live], sentence)
-        read = torch.from_numpy(piece[live]).to(read.device)
+        read = torch.from_numpy(token[live]).to(read.device)
         sentence, score = owner[live], total[live]
 
 
@@ -213,13 +213,13 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
     Returns:
         For each continuation: parent, token, and the score that includes it.
     """
-    log_prob, piece = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
-    parent = np.arange(len(sentence)).repeat(piece.shape[1])
+    log_prob, token = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
+    parent = np.arange(len(sentence)).repeat(token.shape[1])
     allowed = np.isfinite(log_prob).ravel()
-    parent, piece, log_prob = (part[allowed] for part in (parent, piece.ravel(), log_prob.ravel()))
+    parent, token, log_prob = (part[allowed] for part in (parent, token.ravel(), log_prob.ravel()))
     total = score[parent] + log_prob
-    order = np.lexsort((piece, parent, -total, sentence[parent]))
-    return parent[order], piece[order], total[order]
+    order = np.lexsort((token, parent, -total, sentence[parent]))
+    return parent[order], token[order], total[order]
 
 
 def _prune(

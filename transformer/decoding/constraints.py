@@ -47,9 +47,9 @@ class Constraints:
         Raises:
             ValueError: a token is not in the vocabulary, or no token is left to take after the prefix.
         """
-        for piece in {*self.prefix, *self.suppressed}:
-            if not 0 <= piece < vocabulary:
-                raise ValueError(f"token {piece} is not in the vocabulary, which has ids 0 to {vocabulary - 1}")
+        for token in {*self.prefix, *self.suppressed}:
+            if not 0 <= token < vocabulary:
+                raise ValueError(f"token {token} is not in the vocabulary, which has ids 0 to {vocabulary - 1}")
         if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
             raise ValueError("every token of the vocabulary is suppressed: leave at least one to take")
 
@@ -99,7 +99,7 @@ class AppliedConstraints:
         # Whether a row has an unfinished character. In ordinary text, no row ever has one.
         self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
-        # A key is a state and the number of tokens that may still be written; `_pieces` computes the value.
+        # A key is a state and the number of tokens that may still be written; `_tokens` computes the value.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
@@ -123,7 +123,7 @@ class AppliedConstraints:
             self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
-    def may_break(self, pieces: Iterable[int], step: int) -> bool:
+    def may_break(self, tokens: Iterable[int], step: int) -> bool:
         """Whether the rows could break a character by taking one of these tokens.
 
         If not, calling `exclude_broken_characters_` would not change the rank of these tokens in the logits.
@@ -131,7 +131,7 @@ class AppliedConstraints:
         return (
             bool(self._spelling)
             and step >= len(self._prefix)
-            and (self._begun or not self._spelling.parts.isdisjoint(pieces))
+            and (self._begun or not self._spelling.parts.isdisjoint(tokens))
         )
 
     def exclude_broken_characters_(self, logits: Tensor, step: int) -> Tensor:
@@ -143,23 +143,23 @@ class AppliedConstraints:
             self._exclude_in_row_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
-    def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
+    def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
         """Continue some of the rows, each with one more token.
 
         Args:
             rows: the rows to continue, in the order of the next step.
-            pieces: ids of the tokens that continue them.
+            tokens: ids of the tokens that continue them.
         """
         if self.rules:
-            self.rules.follow(rows, pieces)
+            self.rules.follow(rows, tokens)
         if not self._spelling:
             return
         self._limits = [self._limits[row] for row in rows]
-        if not self._begun and self._spelling.parts.isdisjoint(pieces):
-            self._states = [WHOLE] * len(pieces)
+        if not self._begun and self._spelling.parts.isdisjoint(tokens):
+            self._states = [WHOLE] * len(tokens)
         else:
             self._states = [
-                self._spelling.after(self._states[row], piece) for row, piece in zip(rows, pieces, strict=True)
+                self._spelling.after(self._states[row], token) for row, token in zip(rows, tokens, strict=True)
             ]
             self._begun = any(self._states)
 
@@ -167,11 +167,11 @@ class AppliedConstraints:
         """Apply `exclude_broken_characters_` to one row, given its state and the number of tokens left to write."""
         possible = self._possible.get((state, left))
         if possible is None:
-            possible = self._possible[state, left] = self._pieces(state, left)
+            possible = self._possible[state, left] = self._tokens(state, left)
         only, ids = possible
         return _keep_(logits, ids) if only else logits.index_fill_(-1, ids, float("-inf"))
 
-    def _pieces(self, state: State, left: int) -> tuple[bool, Tensor]:
+    def _tokens(self, state: State, left: int) -> tuple[bool, Tensor]:
         """Whether some tokens are the only ones to take (True) or the ones not to take (False), and their ids."""
         following = self._spelling.following(state, self._fewest, left) - self._never
         # If a prefix has left a character that cannot be completed, a new character begins.
@@ -181,8 +181,8 @@ class AppliedConstraints:
         excluded = self._never | (self._spelling.parts - following)
         return False, self._excluded if len(excluded) == self._vocabulary else self._ids(excluded)
 
-    def _ids(self, pieces: Set[int]) -> Tensor:
-        return torch.tensor(sorted(pieces), dtype=torch.long, device=self._device)
+    def _ids(self, tokens: Set[int]) -> Tensor:
+        return torch.tensor(sorted(tokens), dtype=torch.long, device=self._device)
 
 
 def _keep_(logits: Tensor, ids: Tensor) -> Tensor:

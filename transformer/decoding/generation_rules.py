@@ -50,9 +50,9 @@ class GenerationRules:
             scores[:, settings.forced_eos_token_id] = 0.0
         return scores.copy_(scores.log_softmax(dim=-1)) if settings.renormalize_logits else scores
 
-    def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
+    def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
         """Continue some of the rows, each with one more token."""
-        self._read = [[*self._read[row], piece] for row, piece in zip(rows, pieces, strict=True)]
+        self._read = [[*self._read[row], token] for row, token in zip(rows, tokens, strict=True)]
 
     def _change_(self, scores: Tensor, read: list[int]) -> None:
         """Change the scores [V] of one row, depending on the tokens that it has read."""

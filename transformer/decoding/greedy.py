@@ -61,17 +61,17 @@ def greedy_batch(
         read = likeliest(applied.exclude_(logits, number))
         if applied.may_break(read.tolist(), number):
             read = likeliest(applied.exclude_broken_characters_(logits, number))
-        going_on, pieces = [], read.tolist()
-        for row, (sentence, piece) in enumerate(zip(sentences, pieces, strict=True)):
-            taken[sentence].append(piece)
-            if piece == symbols.end or len(taken[sentence]) == limits[sentence]:
+        going_on, tokens = [], read.tolist()
+        for row, (sentence, token) in enumerate(zip(sentences, tokens, strict=True)):
+            taken[sentence].append(token)
+            if token == symbols.end or len(taken[sentence]) == limits[sentence]:
                 yield sentence, tuple(taken[sentence])
             else:
                 going_on.append(row)
         check_cancelled()
         if not going_on:
             return
-        applied.follow(going_on, [pieces[row] for row in going_on])
+        applied.follow(going_on, [tokens[row] for row in going_on])
         if len(going_on) < len(sentences):
             rows = torch.tensor(going_on, device=cache.device)
             cache, read, sentences = cache.select(rows), read[rows], [sentences[row] for row in going_on]

@@ -14,7 +14,7 @@ class Hypothesis:
     """One translation, complete or not.
 
     Attributes:
-        pieces: ids of the tokens taken, including the end symbol.
+        tokens: ids of the tokens taken, including the end symbol.
         log_prob: sum of the model's log-probabilities of these tokens, nats.
         score: as in `BeamStep`; equal to `log_prob`, unless an imported model's search changes scores.
         penalised: score divided by the length penalty, which the search maximises.
@@ -22,7 +22,7 @@ class Hypothesis:
         step, expansion: the step of its last token, and its index among that step's M expansions.
     """
 
-    pieces: tuple[int, ...]
+    tokens: tuple[int, ...]
     log_prob: float
     score: float
     penalised: float
@@ -56,21 +56,21 @@ def hypotheses(
             step.fate,
         )
         live = []
-        for expansion, (sentence, parent, piece, log_prob, score, penalised, fate) in enumerate(
+        for expansion, (sentence, parent, token, log_prob, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
             if fate == HypothesisState.PRUNED:
                 continue
             before, sum_before = taken[parent]
-            pieces, log_prob = (*before, piece), sum_before + log_prob
+            tokens, log_prob = (*before, token), sum_before + log_prob
             if fate == HypothesisState.ALIVE:
-                live.append((pieces, log_prob))
+                live.append((tokens, log_prob))
             else:
                 ended = fate == HypothesisState.ENDED
-                results[sentence].append(Hypothesis(pieces, log_prob, score, penalised, ended, number, expansion))
+                results[sentence].append(Hypothesis(tokens, log_prob, score, penalised, ended, number, expansion))
         taken = live
 
     def order(each: Hypothesis) -> tuple[bool, float]:
-        return not each.ended and len(each.pieces) != limit, -each.penalised
+        return not each.ended and len(each.tokens) != limit, -each.penalised
 
     return tuple(tuple(sorted(of, key=order)) for of in results)

@@ -70,11 +70,11 @@ def decode_loop(
             log_prob, predicted = log_prob.masked_fill(padding, 0.0), predicted.masked_fill(padding, symbols.pad)
         score = score + log_prob.cpu()
         yield Step(read, distribution, predicted, log_prob, score)
-        pieces = predicted.tolist()
-        ended = [before or piece == symbols.end for before, piece in zip(ended, pieces, strict=True)]
+        tokens = predicted.tolist()
+        ended = [before or token == symbols.end for before, token in zip(ended, tokens, strict=True)]
         if all(ended):
             return
-        applied.follow(rows, pieces)
+        applied.follow(rows, tokens)
         read = predicted
 
 

@@ -18,7 +18,7 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import Kind
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import DETAILS, STACKS, Trace
 from transformer.values.translation import LogitLens
 
@@ -32,7 +32,7 @@ class Reader:
     Attributes:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: model vocabulary.
-        text, pieces: text and tokens of the source; empty for a language model.
+        text, tokens: text and tokens of the source; empty for a language model.
         cache: result of `Transformer.start_cache`.
         interventions: interventions of the run.
         record: recorder that contains the encoder's tensors and receives the decoder's.
@@ -42,13 +42,13 @@ class Reader:
     model: Transformer
     vocabulary: TextVocabulary
     text: str
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     cache: DecoderCache
     interventions: Interventions
     record: Recorder
     version: str
 
-    def read(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
+    def read(self, target_text: str, predicted: tuple[Token, ...]) -> tuple[Trace, Tensor]:
         """Let the decoder read a target, and return everything that the run computed.
 
         Args:
@@ -63,14 +63,14 @@ class Reader:
         log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
         taken = log_probs.gather(-1, self._ids(predicted)[:, None]).squeeze(-1)
         candidates = top_candidates(log_probs, CANDIDATES)
-        rows, columns = len(target), len(self.pieces)
+        rows, columns = len(target), len(self.tokens)
         visible = self.interventions.visible
         trace = Trace(
             source_text=self.text,
             target_text=target_text,
-            source_pieces=self.pieces,
-            target_pieces=target,
-            predicted_pieces=predicted,
+            source_tokens=self.tokens,
+            target_tokens=target,
+            predicted_tokens=predicted,
             complete=predicted[-1].role == "end",
             encoder=self._weights("encoder", columns, columns),
             decoder=self._weights("decoder", rows, rows),
@@ -88,11 +88,11 @@ class Reader:
         )
         return trace, log_probs
 
-    def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
+    def logit_lens(self, predicted: tuple[Token, ...]) -> tuple[LogitLens, np.ndarray]:
         """The prediction of every decoder layer, and each taken token's rank, [T]; call `read` with details first."""
         # For N sub-layers per layer, the recorder has 1 + N L streams; this selects the L streams after the last
         # sub-layer.
-        parts = 3 if self.pieces else 2
+        parts = 3 if self.tokens else 2
         outputs = self.record.tensors["decoder.residual"][parts::parts]
         lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
         return lens, ranks.cpu().numpy()
@@ -114,5 +114,5 @@ class Reader:
             **{f"{stack}_residual": self.record.stacked(f"{stack}.residual") for stack in stacks},
         }
 
-    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
-        return torch.tensor([piece.id for piece in pieces], device=self.model.device)
+    def _ids(self, tokens: Sequence[Token]) -> Tensor:
+        return torch.tensor([token.id for token in tokens], device=self.model.device)

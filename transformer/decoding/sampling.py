@@ -59,8 +59,8 @@ def sample(
     def choose(logits: Tensor) -> Tensor:
         nonlocal place
         uniform = torch.stack([torch.rand((), generator=generator) for generator in generators])
-        pieces, place = drawn(truncated(logits), uniform)
-        return pieces
+        tokens, place = drawn(truncated(logits), uniform)
+        return tokens
 
     def again(logits: Tensor) -> Tensor:
         return drawn(truncated(logits), place)[0]
@@ -107,8 +107,8 @@ def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
     # For every device, the CPU computes the sums in float64; float32 would shift them over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
-    pieces = torch.searchsorted(cumulative, threshold, right=True)
-    after = cumulative.gather(-1, pieces)
-    before = cumulative.gather(-1, (pieces - 1).clamp_min(0)).masked_fill(pieces == 0, 0.0)
+    tokens = torch.searchsorted(cumulative, threshold, right=True)
+    after = cumulative.gather(-1, tokens)
+    before = cumulative.gather(-1, (tokens - 1).clamp_min(0)).masked_fill(tokens == 0, 0.0)
     place = ((threshold - before) / (after - before)).clamp(0.0, 1.0 - 2**-24)
-    return pieces.squeeze(-1).to(logits.device), place.squeeze(-1)
+    return tokens.squeeze(-1).to(logits.device), place.squeeze(-1)

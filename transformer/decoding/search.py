@@ -29,13 +29,13 @@ class SearchResult:
     """The best translation that a search found.
 
     Attributes:
-        pieces: ids of the tokens taken, including the end symbol.
+        tokens: ids of the tokens taken, including the end symbol.
         log_prob: sum of their log-probabilities, nats.
         complete: whether the last token is the end symbol.
         tree: tree of a beam search; None unless it was requested.
     """
 
-    pieces: tuple[int, ...]
+    tokens: tuple[int, ...]
     log_prob: float
     complete: bool
     tree: SearchTree | None
@@ -76,7 +76,7 @@ def search(
         )
         expanded = [step.lean() for step in watched(expansions)]
         best = hypotheses(expanded, 1, limit=None if model.config.generation is None else limit)[0][0]
-        return SearchResult(best.pieces, best.log_prob, best.ended, search_tree(expanded, best) if capture else None)
+        return SearchResult(best.tokens, best.log_prob, best.ended, search_tree(expanded, best) if capture else None)
     if settings.method == "greedy":
         steps = greedy(model, cache, limit=limit, constraints=constraints)
     elif settings.method == "sample":
@@ -93,8 +93,8 @@ def search(
     else:
         raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")
     taken = [(int(step.predicted), float(step.score)) for step in watched(steps)]
-    pieces = tuple(piece for piece, _ in taken)
-    return SearchResult(pieces, taken[-1][1], pieces[-1] == model.symbols.end, None)
+    tokens = tuple(token for token, _ in taken)
+    return SearchResult(tokens, taken[-1][1], tokens[-1] == model.symbols.end, None)
 
 
 def logit_lens(

@@ -10,11 +10,11 @@ from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
 from transformer.text.languages import Languages, language
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
-from transformer.values.tokens import Piece
+from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_token
+from transformer.values.tokens import Token
 
 # Maximum number of tokens of a text on either side, without the end symbol.
-MAX_PIECES = 128
+MAX_TOKENS = 128
 MAX_CHARACTERS = 10_000
 # Messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
@@ -56,7 +56,7 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
     return TextError(f"The model does not write {code}: it writes {writes}.")
 
 
-def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Piece, ...]:
+def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Token, ...]:
     """The tokens of a text, including the end symbol.
 
     Raises:
@@ -64,19 +64,19 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     """
     if len(text) > MAX_CHARACTERS:
         raise TextError(
-            f"Too long: {len(text):,} characters; the limit is {MAX_PIECES} tokens. Shorten it to a sentence or two."
+            f"Too long: {len(text):,} characters; the limit is {MAX_TOKENS} tokens. Shorten it to a sentence or two."
         )
-    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
-    if all(piece.special for piece in pieces):
+    tokens = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
+    if all(token.special for token in tokens):
         raise TextError(WANTED[side])
-    if len(pieces) - 1 > MAX_PIECES:
+    if len(tokens) - 1 > MAX_TOKENS:
         raise TextError(
-            f"Too long: {len(pieces) - 1:,} tokens; the limit is {MAX_PIECES}. Shorten it to a sentence or two."
+            f"Too long: {len(tokens) - 1:,} tokens; the limit is {MAX_TOKENS}. Shorten it to a sentence or two."
         )
-    return pieces
+    return tokens
 
 
-def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Piece, ...]]:
+def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Token, ...]]:
     """The text and the tokens of a translation that is given as a text or as ids.
 
     A text first gets the tokens that every translation of its source begins with.
@@ -87,14 +87,14 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: st
     """
     if isinstance(target, str):
         target = valid(target)
-        return target, (*vocabulary.pieces(vocabulary.begin(source)), *text_pieces(vocabulary, target, "target"))
+        return target, (*vocabulary.tokens(vocabulary.begin(source)), *text_tokens(vocabulary, target, "target"))
     ids = list(target)
-    if not 0 < len(ids) <= MAX_PIECES + 1:
-        raise TextError(f"A translation has 1 to {MAX_PIECES + 1} tokens, including the end symbol, not {len(ids)}.")
+    if not 0 < len(ids) <= MAX_TOKENS + 1:
+        raise TextError(f"A translation has 1 to {MAX_TOKENS + 1} tokens, including the end symbol, not {len(ids)}.")
     Constraints(tuple(ids)).check(vocabulary.size, len(ids))
-    return vocabulary.decode(ids), vocabulary.pieces(ids)
+    return vocabulary.decode(ids), vocabulary.tokens(ids)
 
 
-def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Token, ...]) -> tuple[Token, ...]:
     """The tokens that the decoder reads to predict `predicted`: the start symbol, then all except the last one."""
-    return (start_piece(vocabulary), *predicted[:-1])
+    return (start_token(vocabulary), *predicted[:-1])

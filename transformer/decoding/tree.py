@@ -32,11 +32,11 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
         if step.rank is None or step.distribution.rows is None:
             raise ValueError("the search did not capture its attention: search with capture=True")
         columns = (step.parent, step.predicted, step.log_prob, step.rank, step.score, step.penalised, step.fate)
-        for place, (row, piece, log_prob, rank, score, penalised, fate) in enumerate(
+        for place, (row, token, log_prob, rank, score, penalised, fate) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         ):
             nodes.append(
-                BeamNode(live[row], number, row, piece, log_prob, rank, score, penalised, place, HypothesisState(fate))
+                BeamNode(live[row], number, row, token, log_prob, rank, score, penalised, place, HypothesisState(fate))
             )
         expansions = range(first[-1], len(nodes))
         cutoffs.append(min(nodes[index].score for index in expansions if nodes[index].fate != HypothesisState.PRUNED))

@@ -44,13 +44,13 @@ def write(
     began = perf_counter()
     found = search(model, cache, settings, spelt, limit=limit, capture=capture)
     seconds = perf_counter() - began
-    ids = [*beginning, *found.pieces]
-    located = vocabulary.pieces(ids)
+    ids = [*beginning, *found.tokens]
+    located = vocabulary.tokens(ids)
     return Translation(
         settings=settings,
         prefix=constraints.prefix,
         suppressed=frozenset(constraints.suppressed),
-        pieces=located[len(beginning) :],
+        tokens=located[len(beginning) :],
         text=vocabulary.decode(ids),
         log_prob=found.log_prob,
         complete=found.complete,

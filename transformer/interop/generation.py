@@ -68,7 +68,7 @@ def generation_settings(found: Generation | None, symbols: Symbols, positions: i
         symbols: special symbols of the model's vocabulary.
         positions: maximum number of positions of the model.
     """
-    never = [(piece,) for piece in sorted(symbols.never_predicted)]
+    never = [(token,) for token in sorted(symbols.never_predicted)]
     if found is None:
         found = Generation(max_length=positions, renormalize_logits=True)
     changed = {field.name: getattr(found, field.name) for field in fields(found)}

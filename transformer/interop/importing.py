@@ -116,13 +116,13 @@ def _check(folder: Path) -> None:
 
 def _facts(model: Imported, name: str, commit: str) -> list[str]:
     config, tokenizer = model.config, model.tokenizer
-    pieces = f"{tokenizer.source_size:,}"
+    tokens = f"{tokenizer.source_size:,}"
     if tokenizer.size != tokenizer.source_size:
-        pieces += f" and {tokenizer.size:,}"
+        tokens += f" and {tokenizer.size:,}"
     facts = [
         f"{name}{f', revision {commit}' if commit else ''}",
         f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, D {config.d_model}, "
-        f"F {config.d_ff}, {config.activation}, {pieces} tokens",
+        f"F {config.d_ff}, {config.activation}, {tokens} tokens",
         " to ".join(each.name for each in model.card.languages)
         if model.card.languages
         else "languages not stated: delete this folder and import it again with --source and --target, or write them "

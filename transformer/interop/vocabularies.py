@@ -262,8 +262,8 @@ def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
 def _numbered(model: bytes, family: Family) -> dict[str, int]:
     """Return the ids of all tokens: first the special ones of the family, then those of the SentencePiece model."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    pieces = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
-    return {text: number for number, text in enumerate(dict.fromkeys((*family.before, *pieces)))}
+    tokens = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
+    return {text: number for number, text in enumerate(dict.fromkeys((*family.before, *tokens)))}
 
 
 def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:

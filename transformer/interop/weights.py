@@ -137,13 +137,13 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
     return weights
 
 
-def output_bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
+def output_bias(found: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
     """Return the bias of the output layer, one number per row.
 
     transformers does not extend the bias when it pads the embedding with rows; missing numbers become 0.
     """
     bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
-    return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= pieces else bias.clone()
+    return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= tokens else bias.clone()
 
 
 def _formula(family: Family, rows: int, width: int) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class RecordedLosses(Record):
         losses: losses of every model.
         context: number of tokens that a model reads in one pass.
         block, stride: sizes of local and of compressed attention.
-        pieces: number of tokens of the held-out texts.
+        tokens: number of tokens of the held-out texts.
         model, training, machine: descriptions in words.
         command: command that trains and measures again.
     """
@@ -45,11 +46,19 @@ class RecordedLosses(Record):
     context: int
     block: int
     stride: int
-    pieces: int
+    tokens: int
     model: str
     training: str
     machine: str
     command: str
+
+    def _written(self) -> dict[str, Any]:
+        # The file keeps the name that older versions read.
+        return {"pieces" if name == "tokens" else name: value for name, value in vars(self).items()}
+
+    @classmethod
+    def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return values | {"tokens": values["pieces"]}
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
         """The losses of the models with one kind of attention, one per seed."""

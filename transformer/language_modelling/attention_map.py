@@ -17,8 +17,8 @@ from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import TextVocabulary, start_piece
-from transformer.values.tokens import Piece
+from transformer.text.vocabulary import TextVocabulary, start_token
+from transformer.values.tokens import Token
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +26,14 @@ class AttentionMap:
     """The attention of every head while a model reads a text.
 
     Attributes:
-        pieces: tokens read, the start symbol first, T; spans refer to the text.
+        tokens: as read, the start symbol first, T; spans refer to the text.
         weights: attention weights, float32 [L, H, T, S].
         allowed: bool [T, S]; False for masked cells.
         columns: for each of the S columns, the rows whose tokens its key stands for, counted from 0.
         config: model configuration.
     """
 
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     weights: np.ndarray
     allowed: np.ndarray
     columns: tuple[tuple[int, ...], ...]
@@ -42,7 +42,7 @@ class AttentionMap:
     @property
     def cells(self) -> int:
         """Number of cells that one head computes, including masked ones."""
-        return cells(self.config, len(self.pieces))
+        return cells(self.config, len(self.tokens))
 
 
 def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
@@ -58,15 +58,15 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
         TextError: the text is empty, or has more tokens than `most`.
         DeviceError: the device ran out of memory, or does not respond.
     """
-    pieces = tokenizer.encode(valid(text), end=False)
-    if not text.strip() or not pieces:
+    tokens = tokenizer.encode(valid(text), end=False)
+    if not text.strip() or not tokens:
         raise TextError("There is no text: type a sentence or two.")
-    if len(pieces) > most:
-        raise TextError(f"This text has {len(pieces):,} tokens, but a map has room for {most}: shorten it.")
-    rows = (start_piece(tokenizer), *pieces)
+    if len(tokens) > most:
+        raise TextError(f"This text has {len(tokens):,} tokens, but a map has room for {most}: shorten it.")
+    rows = (start_token(tokenizer), *tokens)
     device = model.device
     with device_errors_explained(str(device)):
-        ids = torch.tensor([[piece.id for piece in rows]], device=device)
+        ids = torch.tensor([[token.id for token in rows]], device=device)
         weights = attention_weights(model, ids)[:, 0].float().cpu().numpy()
     step = model.config.stride if model.config.attention == "compressed" else 1
     positions = range(len(rows))
@@ -79,7 +79,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     )
 
 
-def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
+def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
     """Attention weights [L, B, H, T, S] while a model reads tokens [B, T]; cells that local attention skips are 0.
 
     Args:
@@ -87,10 +87,10 @@ def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
     """
     record = Recorder(details=False)
     with torch.inference_mode():
-        model(None, pieces, record=record)
+        model(None, tokens, record=record)
     weights = record.tensors["decoder.weights"]
     if model.config.attention == "local":
-        blocks = Blocks(model.config.block, 0, pieces.shape[1])
+        blocks = Blocks(model.config.block, 0, tokens.shape[1])
         weights = [blocks.whole_map(each) for each in weights]
     return torch.stack(weights)
 

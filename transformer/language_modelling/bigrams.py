@@ -45,9 +45,9 @@ class Bigrams:
         """Log-probability of a text after the start symbol, nats."""
         return float(sum(np.log(self._probability(*pair)) for pair in zip((self.start, *text), text, strict=False)))
 
-    def _probability(self, before: int, piece: int) -> float:
+    def _probability(self, before: int, token: int) -> float:
         followed = self._followed[before]
         if not followed:
-            return self._single[piece]
-        counted = max(0.0, self._pairs.get((before, piece), 0) - DISCOUNT)
-        return (counted + DISCOUNT * self._kinds[before] * self._single[piece]) / followed
+            return self._single[token]
+        counted = max(0.0, self._pairs.get((before, token), 0) - DISCOUNT)
+        return (counted + DISCOUNT * self._kinds[before] * self._single[token]) / followed

@@ -41,7 +41,7 @@ def continue_text(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    beginning = tuple(piece.id for piece in tokenizer.encode(valid(text), end=False))
+    beginning = tuple(token.id for token in tokenizer.encode(valid(text), end=False))
     positions = model.config.position_limit
     if positions is not None:
         # The model does not read the last token that it writes, so that token needs no position.

@@ -78,13 +78,13 @@ def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
         length: number of tokens of the text.
         repeats: number of timed passes, after one untimed pass.
     """
-    pieces = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
+    tokens = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
     seconds = []
     with torch.inference_mode():
         for _ in range(1 + repeats):
             sizes = _Sizes()
             began = time.perf_counter()
-            model(None, pieces, record=sizes)
+            model(None, tokens, record=sizes)
             seconds.append(time.perf_counter() - began)
     heads = model.config.decoder_layers * model.config.heads
     return Cost(

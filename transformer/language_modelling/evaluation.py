@@ -22,20 +22,20 @@ class TextLikelihood:
     """How well texts were predicted, each by itself and without its end, as in `score_text`.
 
     Attributes:
-        texts, pieces, words, bytes: numbers of texts, tokens, words between white space, and bytes in UTF-8.
+        texts, tokens, words, bytes: numbers of texts, tokens, words between white space, and bytes in UTF-8.
         log_prob: log-probability of all texts, nats.
     """
 
     texts: int
-    pieces: int
+    tokens: int
     words: int
     bytes: int
     log_prob: float
 
     @property
-    def per_piece(self) -> float:
+    def per_token(self) -> float:
         """Perplexity per token, exp(-log_prob / tokens)."""
-        return math.exp(-self.log_prob / self.pieces)
+        return math.exp(-self.log_prob / self.tokens)
 
     @property
     def per_word(self) -> float:
@@ -48,8 +48,8 @@ class TextLikelihood:
 
     def __str__(self) -> str:
         return (
-            f"perplexity {self.per_piece:.2f} per token, {self.per_word:.2f} per word; {self.bits_per_byte:.3f} bits "
-            f"per byte ({self.texts} texts, {self.pieces} tokens, {self.words} words, {self.bytes} bytes)"
+            f"perplexity {self.per_token:.2f} per token, {self.per_word:.2f} per word; {self.bits_per_byte:.3f} bits "
+            f"per byte ({self.texts} texts, {self.tokens} tokens, {self.words} words, {self.bytes} bytes)"
         )
 
 
@@ -85,7 +85,7 @@ def evaluate_baselines(
         The prediction by single tokens, and the prediction by pairs.
     """
     tokenizer = loaded.tokenizer
-    counted = ([piece.id for piece in tokenizer.encode(text, end=True)] for text in training)
+    counted = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
     model = Bigrams(counted, size=tokenizer.size, start=tokenizer.symbols.start)
     return (
         _prediction(loaded, texts, lambda encoded: sum(map(model.single, encoded))),
@@ -104,14 +104,14 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
     for start in range(0, len(order), BATCH):
         members = order[start : start + BATCH]
         rows = [torch.tensor(encoded[index]) for index in members]
-        pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
-        read = torch.cat([pieces.new_full((len(rows), 1), symbols.start), pieces[:, :-1]], dim=1)
+        tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
+        read = torch.cat([tokens.new_full((len(rows), 1), symbols.start), tokens[:, :-1]], dim=1)
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
-        taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
+        taken = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
         # A token's position shows whether it is padding, because padding may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
-        real = torch.arange(pieces.shape[1], device=device) < lengths[:, None]
+        real = torch.arange(tokens.shape[1], device=device) < lengths[:, None]
         found[members] = (taken * real).sum(dim=1).cpu().numpy()
     return found
 
@@ -121,12 +121,12 @@ def _prediction(
 ) -> TextLikelihood:
     """Measure the prediction of texts, given a function that returns the log-probability of their tokens."""
     texts = [valid(text) for text in texts]
-    encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
+    encoded = [[token.id for token in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
         raise TextError("There is no text to predict, or one text has no tokens.")
     return TextLikelihood(
         texts=len(texts),
-        pieces=sum(map(len, encoded)),
+        tokens=sum(map(len, encoded)),
         words=sum(len(text.split()) for text in texts),
         bytes=sum(len(text.encode()) for text in texts),
         log_prob=log_prob(encoded),

@@ -57,7 +57,7 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
         raise ValueError("the scores need single tokens as keys, but this model compresses several tokens to one key")
     symbols = model.symbols
     # A pattern contains only tokens of ordinary text.
-    ordinary = torch.tensor([piece for piece in range(model.config.target_vocabulary) if not symbols.role(piece)])
+    ordinary = torch.tensor([token for token in range(model.config.target_vocabulary) if not symbols.role(token)])
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
@@ -82,22 +82,22 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
     return HeadScores(mean(queries, 1), mean(again, length - 1), mean(again, length))
 
 
-def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def earlier_occurrences(tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """For each position of a text, the earlier positions with the same token."""
-    return tuple(tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces))
+    return tuple(tuple(before for before in range(at) if tokens[before] == token) for at, token in enumerate(tokens))
 
 
-def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:
+def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
     """The scores in any text; `induction` and `duplicate` are NaN if no token occurs twice.
 
     These two are averaged over the positions whose token occurred before.
 
     Args:
         weights: attention weights, [L, H, T, T].
-        pieces: ids of the T tokens that the model read, the start symbol first.
+        tokens: ids of the T tokens that the model read, the start symbol first.
     """
-    queries = np.arange(1, len(pieces))
-    again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(pieces)) if before]
+    queries = np.arange(1, len(tokens))
+    again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]
 
     def mean(ahead: int) -> np.ndarray:
         if not again:

@@ -12,7 +12,7 @@ from transformer.errors import TextError
 from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +21,12 @@ class TextScore:
 
     Attributes:
         text: as typed, except for halves of surrogate pairs (`transformer.text.normalisation.valid`).
-        pieces: tokens of the text, N.
+        tokens: of the text, N.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
 
     text: str
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     log_probs: np.ndarray
 
     @property
@@ -42,7 +42,7 @@ class TextScore:
     @property
     def perplexity(self) -> float:
         """The number of equally likely tokens among which the model would be as uncertain, exp(-log_prob / N)."""
-        return math.exp(-self.log_prob / len(self.pieces))
+        return math.exp(-self.log_prob / len(self.tokens))
 
     @property
     def words(self) -> int:
@@ -67,12 +67,12 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
         TextError: the text is empty, or has more tokens than the model has learned positions.
     """
     text = valid(text)
-    pieces = tokenizer.encode(text, end=False)
-    if not pieces:
+    tokens = tokenizer.encode(text, end=False)
+    if not tokens:
         raise TextError("There is no text: type at least one character.")
-    ids = torch.tensor([piece.id for piece in pieces], device=model.device)
+    ids = torch.tensor([token.id for token in tokens], device=model.device)
     read = torch.cat([ids.new_tensor([model.symbols.start]), ids[:-1]])
     with torch.inference_mode():
         log_probs = model(None, read[None])[0].double().log_softmax(dim=-1)
     taken = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
-    return TextScore(text, pieces, taken.cpu().numpy())
+    return TextScore(text, tokens, taken.cpu().numpy())

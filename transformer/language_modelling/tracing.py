@@ -9,7 +9,7 @@ import torch
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.reading import Reader
-from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
+from transformer.decoding.texts import MAX_CHARACTERS, MAX_TOKENS
 from transformer.errors import TextError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
@@ -23,11 +23,11 @@ from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, TracedTranslation
 
 
-def most_pieces(loaded: LanguageModel) -> int:
+def most_tokens(loaded: LanguageModel) -> int:
     """Maximum number of tokens of a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
     # The start symbol takes one of the learned positions.
-    return MAX_PIECES if limit is None else min(MAX_PIECES, limit - 1)
+    return MAX_TOKENS if limit is None else min(MAX_TOKENS, limit - 1)
 
 
 def check_length(loaded: LanguageModel, text: str) -> None:
@@ -36,11 +36,11 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     Raises:
         TextError: the text is too long; the message gives its length and the limit.
     """
-    most = most_pieces(loaded)
+    most = most_tokens(loaded)
     # Splitting a very long text into tokens would take seconds.
-    pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
-    if pieces is None or pieces > most:
-        length = f"{pieces:,} tokens" if pieces else f"{len(text):,} characters"
+    tokens = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
+    if tokens is None or tokens > most:
+        length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
         raise TextError(
             f"The text has {length}, but this model reads at most {most} tokens after the start symbol: shorten it to "
             "a few sentences."
@@ -86,11 +86,11 @@ def trace_continuation(
             constraints=Constraints(tuple(forced), frozenset(suppressed)),
             capture=True,
         )
-        ids = [piece.id for piece in (*continuation.beginning, *continuation.pieces)]
+        ids = [token.id for token in (*continuation.beginning, *continuation.tokens)]
         first = len(continuation.beginning)
         reader = _reader(loaded)
         trace = _read(reader, ids)
-        lens, ranks = reader.logit_lens(trace.predicted_pieces)
+        lens, ranks = reader.logit_lens(trace.predicted_tokens)
         return TracedTranslation(
             continuation,
             trace,
@@ -109,7 +109,7 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
         score = score_text(loaded.model, loaded.tokenizer, text)
-        return score, _read(_reader(loaded), [piece.id for piece in score.pieces])
+        return score, _read(_reader(loaded), [token.id for token in score.tokens])
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
@@ -124,7 +124,7 @@ def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
     """
     with device_errors_explained(loaded.device), torch.inference_mode():
         reader = _reader(loaded, Interventions(decoder_mask=False))
-        return _read(reader, [piece.id for piece in trace.predicted_pieces])
+        return _read(reader, [token.id for token in trace.predicted_tokens])
 
 
 def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) -> Reader:
@@ -134,6 +134,6 @@ def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) ->
     return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
 
 
-def _read(reader: Reader, pieces: Sequence[int]) -> Trace:
+def _read(reader: Reader, tokens: Sequence[int]) -> Trace:
     """The trace of a text, given by its token ids, after the start symbol."""
-    return reader.read(reader.vocabulary.decode(pieces), reader.vocabulary.pieces(pieces))[0]
+    return reader.read(reader.vocabulary.decode(tokens), reader.vocabulary.tokens(tokens))[0]

@@ -19,7 +19,7 @@ from transformer.running.remembered_runs import ModelRuns
 from transformer.running.runs.scores import ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 # For each job, the metric whose highest value on the sentence finds the head with that job.
@@ -76,7 +76,7 @@ class Evidence:
         Raises:
             LessonError: the translation has no such step.
         """
-        steps = len(self.trace().predicted_pieces)
+        steps = len(self.trace().predicted_tokens)
         if not 1 <= number <= steps:
             raise LessonError(f"there is no step {number}: this translation has steps 1 to {steps}")
         return number - 1
@@ -186,11 +186,11 @@ def column_names(view: View) -> list[str]:
     return [name(group, view.axes.column_text) for group in view.axes.columns]
 
 
-def name(pieces: Sequence[Piece], text: str) -> str:
+def name(tokens: Sequence[Token], text: str) -> str:
     """Return a word without the punctuation around it, to be used in a sentence."""
-    if pieces[0].special:
-        return END_NAME if pieces[0].role == "end" else START_NAME
-    spans = [piece.span for piece in pieces if piece.span is not None]
+    if tokens[0].special:
+        return END_NAME if tokens[0].role == "end" else START_NAME
+    spans = [token.span for token in tokens if token.span is not None]
     word = text[spans[0][0] : spans[-1][1]].strip()
     return word.strip('.,;:!?"()') or word
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from transformer.analysis.view import View, view_of
-from transformer.lessons.claims.decoding import piece_name
+from transformer.lessons.claims.decoding import token_name
 from transformer.lessons.claims.registry import Finding, Value
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import Evidence, column_names, name, row_names
@@ -17,7 +17,7 @@ from transformer.lessons.lesson import LessonStep
 from transformer.lessons.tables import TABLES, Table
 from transformer.lessons.template import filled, names
 from transformer.values.interventions import AS_TRAINED
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
 # Relative tolerance within which two numbers count as the same; the absolute tolerance is a tenth of it.
@@ -180,8 +180,8 @@ def _table_places(table: Table) -> dict[str, FigureValue]:
     return places
 
 
-def _label(label: str | tuple[Piece, ...], text: str) -> str:
+def _label(label: str | tuple[Token, ...], text: str) -> str:
     if isinstance(label, str):
         return label
     # Tokens without a text, such as candidates for the next token, are named one by one.
-    return name(label, text) if text or label[0].special else piece_name(label[0])
+    return name(label, text) if text or label[0].special else token_name(label[0])

@@ -33,7 +33,7 @@ from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
@@ -58,7 +58,7 @@ class Table:
     """
 
     head: str
-    labels: Sequence[str | tuple[Piece, ...]]
+    labels: Sequence[str | tuple[Token, ...]]
     columns: Mapping[str, Sequence[Value]]
     totals: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
@@ -158,10 +158,10 @@ def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_oth
 def _candidates(evidence: Evidence, step: int) -> Table:
     """Return the most likely next tokens at a step, with their probabilities."""
     trace, row = evidence.trace(), evidence.step(step)
-    pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
+    tokens = evidence.runs.tokenizer.tokens([int(number) for number in trace.candidate_ids[row]])
     return Table(
         "next token",
-        tuple((piece,) for piece in pieces),
+        tuple((token,) for token in tokens),
         {"probability": np.exp(trace.candidate_log_probs[row].astype(np.float64)).tolist()},
     )
 
@@ -173,7 +173,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
-        if changed.predicted_pieces != trace.predicted_pieces:
+        if changed.predicted_tokens != trace.predicted_tokens:
             # The model may have split a word into other tokens than the tokenizer does. Read the text again, so that
             # both runs have the same tokens.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
@@ -188,7 +188,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
         before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
         totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
     return Table(
-        "token written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals, trace.target_text
+        "token written", (*((token,) for token in trace.predicted_tokens), WHOLE), columns, totals, trace.target_text
     )
 
 

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.reading import Reader
-from transformer.decoding.texts import MAX_PIECES, text_pieces
+from transformer.decoding.texts import MAX_TOKENS, text_tokens
 from transformer.decoding.writing import write
 from transformer.errors import TextError
 from transformer.model.edits import Edits, edits_of
@@ -25,7 +25,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.translation import Translation
 
 
@@ -37,7 +37,7 @@ class EncodedSource:
         model: model of the run, in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: model vocabulary.
         text: text of the source.
-        pieces: tokens of the source, S.
+        tokens: of the source, S.
         memory: the encoder's output, [1, S, D].
         interventions: interventions of the run.
         edits: the interventions as tensors.
@@ -48,7 +48,7 @@ class EncodedSource:
     model: Transformer
     vocabulary: Vocabulary
     text: str
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     memory: Tensor
     interventions: Interventions
     edits: Edits
@@ -76,13 +76,13 @@ class EncodedSource:
             ValueError: a setting is out of range, or the vocabulary has no such token.
         """
         prefix, suppressed = tuple(prefix) or self.vocabulary.begin(self.text), frozenset(suppressed)
-        free = MAX_PIECES + 1 - len(prefix)
+        free = MAX_TOKENS + 1 - len(prefix)
         if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
             raise TextError(
-                f"The translation should begin with {len(prefix)} tokens, but at most {MAX_PIECES} can be written: "
+                f"The translation should begin with {len(prefix)} tokens, but at most {MAX_TOKENS} can be written: "
                 "take fewer."
             )
-        limit = most_pieces(self.model, len(self.pieces), len(prefix))
+        limit = most_tokens(self.model, len(self.tokens), len(prefix))
         return write(
             self.model,
             self.vocabulary,
@@ -101,7 +101,7 @@ class EncodedSource:
             self.model,
             self.vocabulary,
             self.text,
-            self.pieces,
+            self.tokens,
             self._start,
             self.interventions,
             self.record,
@@ -140,15 +140,15 @@ def encode(
         TextError: the text is empty or too long.
         InterventionError: the interventions change a part that the model or the sentence lacks.
     """
-    pieces = text_pieces(vocabulary, text, "source")
-    interventions.check(model.config, len(pieces))
-    replacements = HeadReplacements(model, means, [piece.id for piece in pieces])
+    tokens = text_tokens(vocabulary, text, "source")
+    interventions.check(model.config, len(tokens))
+    replacements = HeadReplacements(model, means, [token.id for token in tokens])
     edits = edits_of([interventions], model.config, replacements, device)
-    memory = model.encode(piece_ids(pieces, device), None, edits=edits, record=record)
-    return EncodedSource(model, vocabulary, text, pieces, memory, interventions, edits, record, version)
+    memory = model.encode(token_ids(tokens, device), None, edits=edits, record=record)
+    return EncodedSource(model, vocabulary, text, tokens, memory, interventions, edits, record, version)
 
 
-def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Piece, ...]]]:
+def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Token, ...]]]:
     """Write the greedy translations of several sources in one batch.
 
     Args:
@@ -163,18 +163,18 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
         # All rows of a batch begin with the same tokens, so the sources are grouped by these.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
-            for place, text, pieces in decode_together([sources[place] for place in places]):
-                yield places[place], text, pieces
+            for place, text, tokens in decode_together([sources[place] for place in places]):
+                yield places[place], text, tokens
         return
     # B x [1, S, D] -> [B, S, D] for the longest S.
     memory = pad_sequence([source.memory[0] for source in sources], batch_first=True)
-    lengths = torch.tensor([len(source.pieces) for source in sources], device=memory.device)
+    lengths = torch.tensor([len(source.tokens) for source in sources], device=memory.device)
     mask = torch.arange(memory.shape[1], device=memory.device) < lengths[:, None]
     cache = model.start_cache(memory, None if mask.all() else mask)
-    limits = [most_pieces(model, len(source.pieces)) for source in sources]
+    limits = [most_tokens(model, len(source.tokens)) for source in sources]
     constraints = Constraints(begins[0], spelling=vocabulary.spelling)
     for number, ids in greedy_batch(model, cache, limits, constraints=constraints):
-        yield number, vocabulary.decode(ids), vocabulary.pieces(ids)
+        yield number, vocabulary.decode(ids), vocabulary.tokens(ids)
 
 
 def decode_variants(
@@ -184,7 +184,7 @@ def decode_variants(
     source: Tensor,
     variants: Sequence[Interventions],
     means: HeadMeans | None,
-) -> list[tuple[Piece, ...]]:
+) -> list[tuple[Token, ...]]:
     """Translate one source greedily under N interventions, as one batch, and return the tokens of each translation.
 
     Args:
@@ -198,13 +198,13 @@ def decode_variants(
     edits = edits_of(variants, model.config, replacements, source.device)
     memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
     cache = model.start_cache(memory, None, edits=edits)
-    limits = [most_pieces(model, source.shape[1])] * len(variants)
+    limits = [most_tokens(model, source.shape[1])] * len(variants)
     constraints = Constraints(vocabulary.begin(text), spelling=vocabulary.spelling)
     written = dict(greedy_batch(model, cache, limits, constraints=constraints))
-    return [vocabulary.pieces(written[number]) for number in range(len(variants))]
+    return [vocabulary.tokens(written[number]) for number in range(len(variants))]
 
 
-def most_pieces(model: Transformer, source: int, prefix: int = 0) -> int:
+def most_tokens(model: Transformer, source: int, prefix: int = 0) -> int:
     """Maximum number of tokens of a translation.
 
     Args:
@@ -213,11 +213,11 @@ def most_pieces(model: Transformer, source: int, prefix: int = 0) -> int:
         prefix: number of tokens that the translation begins with.
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
-        return min(MAX_PIECES + 1, max(limit, prefix))
+        return min(MAX_TOKENS + 1, max(limit, prefix))
     # A translation is rarely 1.5 times as long as its source, but short sources need more.
-    return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
+    return min(MAX_TOKENS + 1, max(2 * source + 10, prefix + source))
 
 
-def piece_ids(pieces: Sequence[Piece], device: str | torch.device) -> Tensor:
+def token_ids(tokens: Sequence[Token], device: str | torch.device) -> Tensor:
     """Ids of the tokens of one sentence as a batch, [1, N]."""
-    return torch.tensor([[piece.id for piece in pieces]], device=device)
+    return torch.tensor([[token.id for token in tokens]], device=device)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import InterventionError
 from transformer.model.edits import ByKind, Patches
 from transformer.model.recorder import Recorder
@@ -28,7 +28,7 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair, Place, has_heads, is_residual
 
 # Maximum number of positions of a run, including the start or the end symbol.
-POSITIONS = MAX_PIECES + 1
+POSITIONS = MAX_TOKENS + 1
 
 
 class HeadReplacements:

@@ -121,7 +121,7 @@ def score(
 
 
 def contrasts(
-    model: Transformer, source: Tensor, target: Tensor, pieces: tuple[int, int], variants: Sequence[Interventions]
+    model: Transformer, source: Tensor, target: Tensor, tokens: tuple[int, int], variants: Sequence[Interventions]
 ) -> np.ndarray:
     """The logit of one next token minus that of another after the model has read a prefix, by variant, nats [N].
 
@@ -130,12 +130,12 @@ def contrasts(
     Args:
         model, source, variants: as in `score`.
         target: ids of the start symbol and the prefix, [1, T].
-        pieces: ids of the two tokens.
+        tokens: ids of the two tokens.
     """
     replacements = HeadReplacements(model, None, source[0].tolist())
     found = []
     for log_probs in _in_batches(model, source, target, variants, replacements, last=True):
-        found.append(log_probs[:, 0, pieces[0]] - log_probs[:, 0, pieces[1]])
+        found.append(log_probs[:, 0, tokens[0]] - log_probs[:, 0, tokens[1]])
         step_done(sum(map(len, found)) / len(variants))
     return torch.cat(found).cpu().numpy()
 

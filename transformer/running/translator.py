@@ -18,13 +18,13 @@ from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
 from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint, weights_of
 from transformer.config import TransformerConfig
-from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
+from transformer.decoding.texts import given_target, shifted_right, source_text, text_tokens
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.parameter_counts import parameter_table
 from transformer.model.recorder import Recorder
-from transformer.running.encoded_source import EncodedSource, decode_together, encode, piece_ids
+from transformer.running.encoded_source import EncodedSource, decode_together, encode, token_ids
 from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
@@ -36,7 +36,7 @@ from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
 from transformer.values.run import Result, Run, Runs
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
 from transformer.values.weights import Weights
@@ -132,7 +132,7 @@ class Translator(Runs):
         """The result of a `TranslationRun`."""
         return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
-    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
+    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Token, ...]]:
         """The result of a `VariantsRun`."""
         return self.get(VariantsRun(text, tuple(variants)))
 
@@ -214,8 +214,8 @@ class Translator(Runs):
                 else:
                     done(number, source.reader.read(*given)[0])
             numbers = list(sources)
-            for place, written, pieces in decode_together(list(sources.values())) if sources else ():
-                done(numbers[place], sources[numbers[place]].reader.read(written, pieces)[0])
+            for place, written, tokens in decode_together(list(sources.values())) if sources else ():
+                done(numbers[place], sources[numbers[place]].reader.read(written, tokens)[0])
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
@@ -269,12 +269,12 @@ class Translator(Runs):
 
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Token ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
-        predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target, text)[1]
+        predicted = self.translate(text).tokens if target is None else given_target(self.tokenizer, target, text)[1]
         source, read = (
-            text_pieces(self.tokenizer, self.typed(text), "source"),
+            text_tokens(self.tokenizer, self.typed(text), "source"),
             shifted_right(self.tokenizer, predicted),
         )
-        return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
+        return token_ids(source, self.device), token_ids(read, self.device), token_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
         """Raise an InterventionError if a variant does not fit the model or a source [1, S]."""

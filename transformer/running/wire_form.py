@@ -5,6 +5,7 @@ Requests to a model's server and saved experiments contain runs in this form. Bo
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_origin
 
@@ -16,6 +17,8 @@ from transformer.values.run import Run
 
 Kind = TypeVar("Kind", bound=Run[Any])
 NAME = "run"
+# A field's former name in a saved experiment; a quotation mark inside a text has a backslash before it.
+FORMER = re.compile(rb'(?<!\\)"pieces"(?=\s*:)')
 
 
 class RequestError(ValueError):
@@ -39,6 +42,7 @@ def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
         RequestError: there is no such run, or the content is not in the form that `write_run` writes.
         AtlasError: the fields of the run contradict each other.
     """
+    content = FORMER.sub(b'"tokens"', bytes(content))
     named = decoded(content, _Named).run
     found = decoded(content, _class_of(named, kind))
     # If they differ, the content has an unknown field at some depth, or a field in another form.

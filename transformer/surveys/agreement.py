@@ -11,7 +11,7 @@ import numpy as np
 from transformer.ablation.estimate import Estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
-from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
+from transformer.attribution.attribution import METHODS, Method, Target, token_groups
 from transformer.files.records import Record
 from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
@@ -93,11 +93,11 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
     """Return the agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
     trace = translator.trace(text, details=True)
-    pieces, written = trace.predicted_pieces, trace.target_text
-    words = [group for group in word_groups(pieces, written) if has_word(group, pieces, written)]
+    tokens, written = trace.predicted_tokens, trace.target_text
+    words = [group for group in word_groups(tokens, written) if has_word(group, tokens, written)]
     chosen = int(random.integers(max(1, len(words))))
-    groups, _ = piece_groups(trace, words=True)
-    columns = [column for column, group in enumerate(groups) if not trace.source_pieces[group[0]].special]
+    groups, _ = token_groups(trace, words=True)
+    columns = [column for column, group in enumerate(groups) if not trace.source_tokens[group[0]].special]
     if not words or len(columns) < MIN_WORDS:
         return None
     target = [Target(words[chosen])]

@@ -77,7 +77,7 @@ def compare_attentions(
         context=train.width,
         block=BLOCK,
         stride=STRIDE,
-        pieces=int(validation.lengths.sum()),
+        tokens=int(validation.lengths.sum()),
         model=f"{config.layers} layers, {config.heads} heads, width {config.d_model}, {tokenizer.size:,} tokens",
         training=f"{steps:,} steps of {config.batch_pieces:,} tokens",
         machine=f"{os.cpu_count()} CPU cores, {torch.get_num_threads()} used",
@@ -109,12 +109,12 @@ def _trained(
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
     model = build(shape)
-    batches = ContextBatches(train, pieces=config.batch_pieces, seed=config.seed)
+    batches = ContextBatches(train, tokens=config.batch_pieces, seed=config.seed)
     began = time.monotonic()
     _learn(model, batches, config)
     seconds = time.monotonic() - began
     model.eval()
-    held_out = ContextBatches(validation, pieces=config.batch_pieces, seed=0)
+    held_out = ContextBatches(validation, tokens=config.batch_pieces, seed=0)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     return AttentionLoss(attention, config.seed, parameters, mean_loss(model, held_out), seconds), model
 
@@ -129,19 +129,19 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
         epoch, index = divmod(step, count)
         batch = batches.load(order(epoch)[index])
         try:
-            total, _ = steps.take(step, [batch], batch.pieces)
+            total, _ = steps.take(step, [batch], batch.tokens)
         except DivergedError as error:
             raise ValueError(f"the training diverged at step {step + 1}: start again with other --steps") from error
         if (step + 1) % LOG_STEPS == 0:
-            log.info("step %d: %.3f", step + 1, total / batch.pieces)
+            log.info("step %d: %.3f", step + 1, total / batch.tokens)
 
 
 @torch.inference_mode()
 def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
     """Return the mean loss, nats per token."""
     loss = SummedLoss(model, label_smoothing=0.0)
-    total, pieces = 0.0, 0
+    total, tokens = 0.0, 0
     for batch in batches:
         total += float(loss(batch))
-        pieces += batch.pieces
-    return total / pieces
+        tokens += batch.tokens
+    return total / tokens

@@ -150,7 +150,7 @@ def _measured(
     translator: Translator, text: str, weights: Weights | None, mode: Mode, seed: int, draws: int
 ) -> HeadEffects:
     trace = translator.trace(text, details=True)
-    target = [piece.id for piece in trace.predicted_pieces]
+    target = [token.id for token in trace.predicted_tokens]
     worth = head_importance(translator, text, target, mode=mode, seed=seed, draws=draws)
     values: dict[str, dict[Kind, np.ndarray]] = {name: {} for name in EFFECTS}
     for kind in KINDS:
@@ -172,7 +172,7 @@ def _measured(
 
 def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
     """Return the contribution of each head to the logit of a written token, mean over the tokens, [L, H] by kind."""
-    positions = range(len(trace.predicted_pieces))
+    positions = range(len(trace.predicted_tokens))
     found = direct_logits(trace, weights, [Target((position,)) for position in positions])
     heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}
     kinds: dict[str, Kind] = {component: kind for kind, (component, _) in ATTENTION.items()}

@@ -125,7 +125,7 @@ def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Tr
     text, same = _same_target(a, b, trace.source_text)
     # Ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
-    target = tuple(piece.id for piece in trace.predicted_pieces) if alike else trace.target_text
+    target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
     return runs.get(TraceRun(text, target if same else None))
 
 

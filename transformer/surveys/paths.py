@@ -67,7 +67,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
     for text in islice(sentences, MAX_SENTENCES):
         trace = translator.trace(text, details=True)
         run = FrozenRun(trace, translator.weights())
-        position = int(random.integers(len(trace.predicted_pieces)))
+        position = int(random.integers(len(trace.predicted_tokens)))
         against = Target((position,), (runner_up(trace, position),))
         (difference, sign, count), (logit, *_) = (_effects(run, target) for target in (against, Target((position,))))
         read.append(text)

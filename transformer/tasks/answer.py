@@ -15,7 +15,7 @@ from transformer.tasks.items import Items
 from transformer.tasks.measurement import recorded_attention
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot
-from transformer.tasks.task import Item, Pieces
+from transformer.tasks.task import Item, Tokens
 from transformer.tasks.trainer import seeded_model
 from transformer.text.vocabulary import OWN
 from transformer.values.kinds import Kind
@@ -37,11 +37,11 @@ class TaskAnswer:
     """
 
     item: Item
-    written: Pieces
+    written: Tokens
     ended: bool
     probabilities: tuple[float, ...]
-    sources: Pieces
-    reads: Pieces
+    sources: Tokens
+    reads: Tokens
     attention: Mapping[Kind, np.ndarray]
 
     @property

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.tasks.task import Pieces, Task
+from transformer.tasks.task import Task, Tokens
 
 PLUS = "+"
 
 
-def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
+def summands(task: Task, source: Tokens) -> tuple[Tokens, Tokens]:
     """Return the tokens before and after the plus sign.
 
     Raises:
@@ -45,16 +45,16 @@ class Addition(Task):
         self.title = "Addition, last digit first" if reversed_digits else "Addition"
         self.says = "Add two numbers" + (" and write the sum from its last digit." if reversed_digits else ".")
 
-    def draw(self, rng: np.random.Generator) -> Pieces:
+    def draw(self, rng: np.random.Generator) -> Tokens:
         first, second = rng.integers(10**self.digits, size=2).tolist()
         return tuple(f"{first:0{self.digits}}{PLUS}{second:0{self.digits}}")
 
-    def answer(self, source: Pieces) -> Pieces:
+    def answer(self, source: Tokens) -> Tokens:
         first, second = summands(self, source)
         digits = f"{int(''.join(first)) + int(''.join(second)):0{self.longest_target}}"
         return tuple(reversed(digits)) if self.reversed_digits else tuple(digits)
 
-    def check(self, source: Pieces) -> None:
+    def check(self, source: Tokens) -> None:
         if {len(side) for side in summands(self, source)} != {self.digits}:
             raise TaskError(f"both numbers must have {self.digits} digits: type an item such as {self.example}")
 
@@ -76,19 +76,19 @@ class ModularAddition(Task):
     longest_target = 1
     held_out = modulus**2 // 2
 
-    def draw(self, rng: np.random.Generator) -> Pieces:
+    def draw(self, rng: np.random.Generator) -> Tokens:
         first, second = rng.integers(self.modulus, size=2).tolist()
         return str(first), PLUS, str(second)
 
-    def sources(self) -> Iterable[Pieces]:
+    def sources(self) -> Iterable[Tokens]:
         numbers = self.symbols[: self.modulus]
         return ((first, PLUS, second) for first in numbers for second in numbers)
 
-    def answer(self, source: Pieces) -> Pieces:
+    def answer(self, source: Tokens) -> Tokens:
         first, _, second = source
         return (str((int(first) + int(second)) % self.modulus),)
 
-    def check(self, source: Pieces) -> None:
+    def check(self, source: Tokens) -> None:
         if {len(side) for side in summands(self, source)} != {1}:
             raise TaskError(f"an item of {self.title} must be two numbers and a plus sign, for example {self.example}")
 

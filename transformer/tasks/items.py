@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from transformer.tasks.task import FIRST_ID, Item, Pieces, Task
+from transformer.tasks.task import FIRST_ID, Item, Task, Tokens
 from transformer.text.vocabulary import OWN
 from transformer.training.batching import Batch
 
@@ -27,10 +27,10 @@ class Items:
     def __init__(self, task: Task, seed: int) -> None:
         self.task = task
         self.seed = seed
-        self.ids = {piece: FIRST_ID + index for index, piece in enumerate(task.symbols)}
+        self.ids = {token: FIRST_ID + index for index, token in enumerate(task.symbols)}
         rng = np.random.default_rng([seed, 0])
         # A dict removes duplicates but keeps the order of drawing.
-        drawn: dict[Pieces, None] = {}
+        drawn: dict[Tokens, None] = {}
         while len(drawn) < task.held_out:
             drawn[task.draw(rng)] = None
         self.held_out = tuple(map(task.item, drawn))
@@ -70,11 +70,11 @@ class Items:
         target = np.concatenate([np.full((len(items), 1), OWN.start), predicted[:, :-1]], axis=1)
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
-    def encode(self, pieces: Pieces) -> list[int]:
+    def encode(self, tokens: Tokens) -> list[int]:
         """Return the ids of tokens, with the end symbol last."""
-        return [*(self.ids[piece] for piece in pieces), OWN.end]
+        return [*(self.ids[token] for token in tokens), OWN.end]
 
-    def decode(self, ids: Sequence[int]) -> Pieces:
+    def decode(self, ids: Sequence[int]) -> Tokens:
         """Return the tokens of a model's output up to the end symbol; "?" stands for a symbol that no item has."""
         ids = list(ids)
         written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.tasks.task import Pieces, Task
+from transformer.tasks.task import Task, Tokens
 
 LETTERS = tuple(string.ascii_lowercase[:16])
 TIMES = 3
@@ -29,18 +29,18 @@ class Letters(Task):
     longest_source = longest_target = 10
     example = "dacbh"
 
-    def __init__(self, name: str, title: str, says: str, order: Callable[[Pieces], Pieces]) -> None:
+    def __init__(self, name: str, title: str, says: str, order: Callable[[Tokens], Tokens]) -> None:
         self.name, self.title, self.says = name, title, says
         self.order = order
 
-    def draw(self, rng: np.random.Generator) -> Pieces:
+    def draw(self, rng: np.random.Generator) -> Tokens:
         length = rng.integers(self.shortest, self.longest_source + 1)
         return tuple(self.symbols[index] for index in rng.integers(len(self.symbols), size=length).tolist())
 
-    def answer(self, source: Pieces) -> Pieces:
+    def answer(self, source: Tokens) -> Tokens:
         return self.order(source)
 
-    def check(self, source: Pieces) -> None:
+    def check(self, source: Tokens) -> None:
         if len(source) < self.shortest:
             raise TaskError(f"an item of {self.title} has at least {self.shortest} letters, not {len(source)}")
 
@@ -61,11 +61,11 @@ class RepeatedPattern(Letters):
             "pattern", "Repeated pattern", f"Write the pattern {TIMES} times.", lambda source: source * TIMES
         )
 
-    def draw(self, rng: np.random.Generator) -> Pieces:
+    def draw(self, rng: np.random.Generator) -> Tokens:
         length = rng.integers(self.shortest, self.longest_source + 1)
         return tuple(self.symbols[index] for index in rng.permutation(len(self.symbols))[:length].tolist())
 
-    def check(self, source: Pieces) -> None:
+    def check(self, source: Tokens) -> None:
         super().check(source)
         if len(set(source)) < len(source):
             raise TaskError(f"a pattern must not repeat a letter: type one such as {self.example}")

@@ -12,7 +12,7 @@ from transformer.errors import TaskError
 from transformer.text.vocabulary import OWN
 
 # Tokens of one side of an item, without the end symbol.
-Pieces = tuple[str, ...]
+Tokens = tuple[str, ...]
 # Id of a task's first symbol; padding, unknown, start and end have the ids before it.
 FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
 
@@ -26,8 +26,8 @@ class Item:
         target: tokens that the decoder should write.
     """
 
-    source: Pieces
-    target: Pieces
+    source: Tokens
+    target: Tokens
 
 
 class Task(ABC):
@@ -50,33 +50,33 @@ class Task(ABC):
     says: str
     example: str
     known: str
-    symbols: Pieces
+    symbols: Tokens
     longest_source: int
     longest_target: int
     held_out: int = 256
     modulus: int = 0
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator) -> Pieces:
+    def draw(self, rng: np.random.Generator) -> Tokens:
         """Draw a random source."""
 
-    def sources(self) -> Iterable[Pieces] | None:
+    def sources(self) -> Iterable[Tokens] | None:
         """Return every possible source, in a fixed order; None if there are too many to list."""
         return None
 
     @abstractmethod
-    def answer(self, source: Pieces) -> Pieces:
+    def answer(self, source: Tokens) -> Tokens:
         """Return the correct target for a source."""
 
     @abstractmethod
-    def check(self, source: Pieces) -> None:
+    def check(self, source: Tokens) -> None:
         """Check that a source of known symbols is an item of the task.
 
         Raises:
             TaskError: it is not; the message says in one sentence why, and what an item looks like.
         """
 
-    def item(self, source: Pieces) -> Item:
+    def item(self, source: Tokens) -> Item:
         """Return a source together with its answer."""
         return Item(source, self.answer(source))
 
@@ -84,9 +84,9 @@ class Task(ABC):
         """Split a typed text into tokens: one token per character, without spaces."""
         return [character for character in text if not character.isspace()]
 
-    def write(self, pieces: Pieces) -> str:
+    def write(self, tokens: Tokens) -> str:
         """Join tokens to a text as a user types it."""
-        return "".join(pieces)
+        return "".join(tokens)
 
     def parse(self, text: str) -> Item:
         """Convert a typed text to an item.
@@ -103,10 +103,10 @@ class Task(ABC):
         source = tuple(self.split(text))
         if not source:
             raise TaskError(f"there is nothing to answer: type an item, for example {self.example}")
-        for piece in source:
-            if piece not in self.symbols:
+        for token in source:
+            if token not in self.symbols:
                 raise TaskError(
-                    f"{self.title} does not know {piece!r}, only {self.known}: type an item such as {self.example}"
+                    f"{self.title} does not know {token!r}, only {self.known}: type an item such as {self.example}"
                 )
         if len(source) > self.longest_source:
             raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, not {len(source)}")

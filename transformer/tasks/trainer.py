@@ -113,10 +113,10 @@ class TaskTrainer:
     def _take_step(self) -> None:
         batch = self.items.batch(self.items.training(self.step, self.config.items))
         try:
-            total, _ = self.steps.take(self.step, [batch], batch.pieces)
+            total, _ = self.steps.take(self.step, [batch], batch.tokens)
         except DivergedError as error:
             raise self._diverged(self.step + 1) from error
-        self.losses.append(total / batch.pieces)
+        self.losses.append(total / batch.tokens)
 
     def _take_snapshot(self) -> None:
         self.model.eval()

@@ -20,7 +20,7 @@ from transformer.text.spelling import Spelling, spelt_in_part
 from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, has_shape, inner_span
 from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.kinds import Kind
-from transformer.values.tokens import Piece, Role
+from transformer.values.tokens import Role, Token
 
 END_OF_TEXT = "<|endoftext|>"
 # Half of a surrogate pair, which UTF-8 cannot spell.
@@ -28,7 +28,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
-    """Spell a token in the form of `Piece.text`.
+    """Spell a token in the form of `Token.text`.
 
     Bytes that are not a whole character, and characters that are invisible, are written as bytes. So is the character
     that looks like the mark of a space.
@@ -62,7 +62,7 @@ class ByteTokenizer:
         symbols: ids of the symbols. One token may serve as all of them, as <|endoftext|> does in GPT-2; typed text
             never becomes it.
         size: number of tokens V.
-        texts: the spelling of each token, V, as in `Piece`; the files write "Ġ" for a space.
+        texts: the spelling of each token, V, as in `Token`; the files write "Ġ" for a space.
         files: its files, by name in a model folder.
         spelling: decides where tokens that are parts of a character may be written, so that texts have whole
             characters.
@@ -151,7 +151,7 @@ class ByteTokenizer:
         spelt = {number: self._bytes([number]) for number in range(self.size)}
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
-    def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
+    def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
         """The tokens of a text, without symbols except for the end symbol if `end`.
 
         Their spans refer to `text` and exclude the spaces before a word. Tokens with bytes of one character share its
@@ -159,19 +159,19 @@ class ByteTokenizer:
         """
         readable = SURROGATE.sub("\ufffd", text)
         found = self._cutter.encode(readable)
-        pieces = []
+        tokens = []
         offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
         for number, (start, after) in zip(found.ids, offsets, strict=True):
             # A space that the tokenizer inserts before a part of the text covers nothing.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
-            pieces.append(Piece(number, self.texts[number], inner_span(text, start, start if put else after)))
+            tokens.append(Token(number, self.texts[number], inner_span(text, start, start if put else after)))
         if end:
-            pieces.append(self._symbol_piece(self.symbols.end))
-        return tuple(pieces)
+            tokens.append(self._symbol_token(self.symbols.end))
+        return tuple(tokens)
 
-    def encode_source(self, text: str) -> tuple[Piece, ...]:
+    def encode_source(self, text: str) -> tuple[Token, ...]:
         """The tokens of a source text, with the symbols around it."""
-        return (*map(self._symbol_piece, self._affixes.around(text)[0]), *self.encode(text, end=True))
+        return (*map(self._symbol_token, self._affixes.around(text)[0]), *self.encode(text, end=True))
 
     def begin(self, text: str) -> tuple[int, ...]:
         """Ids that the translation of a source text begins with, according to the codes of the text."""
@@ -179,7 +179,7 @@ class ByteTokenizer:
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
         """Ids of the tokens of a target text."""
-        return [piece.id for piece in self.encode(text, end=end)]
+        return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
         """A score for how common each token is, by id: minus the id, because bytes come first, then merges in order."""
@@ -210,24 +210,24 @@ class ByteTokenizer:
         """The text of tokens: symbols are left out, bytes are joined, and invalid bytes become U+FFFD."""
         return self._bytes(ids).decode("utf-8", errors="replace")
 
-    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+    def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """The tokens with these ids; their spans refer to `decode(ids)`."""
         text, owners = _decoded(self._bytes(ids))
         located, at = [], 0
         for number in ids:
             if number in self._roles:
-                located.append(self._symbol_piece(number))
+                located.append(self._symbol_token(number))
                 continue
             after = at + len(self._spelt[number])
-            located.append(Piece(number, self.texts[number], inner_span(text, owners[at], owners[after - 1] + 1)))
+            located.append(Token(number, self.texts[number], inner_span(text, owners[at], owners[after - 1] + 1)))
             at = after
         return tuple(located)
 
-    def _symbol_piece(self, number: int) -> Piece:
-        return Piece(number, self.texts[number], None, self._roles[number])
+    def _symbol_token(self, number: int) -> Token:
+        return Token(number, self.texts[number], None, self._roles[number])
 
     def _bytes(self, ids: Sequence[int]) -> bytes:
-        return bytes(BYTES[character] for piece in ids if piece not in self._roles for character in self._spelt[piece])
+        return bytes(BYTES[character] for token in ids if token not in self._roles for character in self._spelt[token])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
         """The spelling of each token, by id.
@@ -271,7 +271,7 @@ def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
         ValueError: a merge has an unknown token.
     """
     for first, second, place in found.merges:
-        if unknown := [piece for piece in (first, second, first + second) if piece not in found.ids]:
+        if unknown := [token for token in (first, second, first + second) if token not in found.ids]:
             raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {found.source}")
     return list(dict.fromkeys((first, second) for first, second, _ in found.merges))
 

@@ -94,7 +94,7 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
     """Read the merges of a tokenizer.json: lists of two tokens, or texts with a space between them."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):
             raise ValueError(f"merge {number} in {ONE_FILE} is not two tokens")
         yield pair[0], pair[1], f"merge {number} in {ONE_FILE}"
 

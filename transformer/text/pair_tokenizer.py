@@ -15,7 +15,7 @@ from transformer.text.segmenters import ONE_FILE, Segmenter, SentencepieceModel,
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, fingerprint_of, split_code, target_codes
 from transformer.values.kinds import Kind
-from transformer.values.tokens import Piece, Role
+from transformer.values.tokens import Role, Token
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 # The text that sentencepiece writes for an unknown token.
@@ -85,33 +85,33 @@ class PairTokenizer:
         """SHA-256 of all files, hexadecimal."""
         return fingerprint_of(self.files)
 
-    def encode_source(self, text: str) -> tuple[Piece, ...]:
+    def encode_source(self, text: str) -> tuple[Token, ...]:
         """The tokens of a source text and its end symbol.
 
         A code from `codes` at the beginning of the text becomes a token of its own if the model reads such codes.
         """
-        before, after = (map(self._source.piece, ids) for ids in self._affixes.around(text))
+        before, after = (map(self._source.token, ids) for ids in self._affixes.around(text))
         return (*before, *self._source.encode(text, self.codes), self._end, *after)
 
     def begin(self, text: str) -> tuple[int, ...]:
         return self._affixes.begin(text)
 
-    def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
+    def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
         """The tokens of a target text."""
         return (*self._target.encode(text, self._target.codes), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        return [piece.id for piece in self.encode(text, end=end)]
+        return [token.id for token in self.encode(text, end=end)]
 
-    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+    def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         surfaces, spans = self._spelled(ids)
         whole = "".join(surfaces)
         before, length = len(whole) - len(whole.lstrip(" ")), len(whole.strip(" "))
         located = []
-        for piece, span in zip(ids, spans, strict=True):
+        for token, span in zip(ids, spans, strict=True):
             if span is not None:
                 span = (min(max(span[0] - before, 0), length), min(max(span[1] - before, 0), length))
-            located.append(Piece(piece, self.texts[piece], span, self._target.role(piece)))
+            located.append(Token(token, self.texts[token], span, self._target.role(token)))
         return tuple(located)
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -121,8 +121,8 @@ class PairTokenizer:
         return self._target.scores if kind == "decoder" else self._source.scores
 
     @property
-    def _end(self) -> Piece:
-        return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
+    def _end(self) -> Token:
+        return Token(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
         """For each target token, the text that it adds and its span in the whole text; None for special tokens."""
@@ -130,8 +130,8 @@ class PairTokenizer:
         spans: list[tuple[int, int] | None] = []
         at = 0
         bytes_left = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        for number, piece in enumerate(ids):
-            role, text = self._target.role(piece), self.texts[piece]
+        for number, token in enumerate(ids):
+            role, text = self._target.role(token), self.texts[token]
             if byte := BYTE.fullmatch(text):
                 last = number + 1 == len(ids) or not BYTE.fullmatch(self.texts[ids[number + 1]])
                 surface = bytes_left.decode(bytes([int(byte[1], 16)]), final=last)
@@ -177,25 +177,25 @@ class _Side:
             0.0 if self.role(number) else self._segmenter.score(text) for number, text in enumerate(self.texts)
         )
 
-    def role(self, piece: int) -> Role:
+    def role(self, token: int) -> Role:
         # A symbol of the model, such as the end symbol, may also be one that every translation begins with.
-        return self._symbols.role(piece) or self._roles.get(piece, "")
+        return self._symbols.role(token) or self._roles.get(token, "")
 
-    def piece(self, number: int) -> Piece:
-        """The `Piece` of a token that stands for no text."""
-        return Piece(number, self.texts[number], None, self.role(number))
+    def token(self, number: int) -> Token:
+        """The `Token` of a token that stands for no text."""
+        return Token(number, self.texts[number], None, self.role(number))
 
-    def encode(self, text: str, codes: Collection[str]) -> list[Piece]:
+    def encode(self, text: str, codes: Collection[str]) -> list[Token]:
         """The tokens of a text, without its end symbol and without codes that are not tokens; spans refer to `text`."""
         code, rest = split_code(text, codes)
-        pieces = [self.piece(self.codes[code])] if code in self.codes else []
+        tokens = [self.token(self.codes[code])] if code in self.codes else []
         begin = len(text) - len(rest)
         # The libraries cannot read half of a surrogate pair.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
         for spelt, (start, end) in self._segmenter.segment(rest):
             number = self._id(spelt)
-            pieces.append(Piece(number, self.texts[number], (begin + start, begin + end), self.role(number)))
-        return pieces
+            tokens.append(Token(number, self.texts[number], (begin + start, begin + end), self.role(number)))
+        return tokens
 
     def _id(self, spelt: str) -> int:
         """The id of a token; typed text never becomes a symbol."""

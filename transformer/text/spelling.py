@@ -59,15 +59,15 @@ class Spelling:
         while waiting:
             state = waiting.pop()
             if state not in found:
-                after = {piece: _after(state, spelt) for piece, spelt in self._spelt.items()}
-                found[state] = {piece: state for piece, state in after.items() if state is not None}
+                after = {token: _after(state, spelt) for token, spelt in self._spelt.items()}
+                found[state] = {token: state for token, state in after.items() if state is not None}
                 waiting += found[state].values()
         return found
 
-    def after(self, state: State, piece: int) -> State:
+    def after(self, state: State, token: int) -> State:
         """The state after one more token; a token that breaks a character begins a new one."""
-        following = self._next[state].get(piece)
-        return self._next[WHOLE].get(piece, WHOLE) if following is None else following
+        following = self._next[state].get(token)
+        return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
     def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
         """The smallest number of tokens that completes the character of each state, without suppressed tokens.
@@ -88,7 +88,7 @@ class Spelling:
                 state: count
                 for state, following in self._next.items()
                 if state not in fewest
-                and any(fewest.get(after) == count - 1 for piece, after in following.items() if piece not in suppressed)
+                and any(fewest.get(after) == count - 1 for token, after in following.items() if token not in suppressed)
             }
         return fewest
 
@@ -100,7 +100,7 @@ class Spelling:
             left: number of tokens that may still be written, including this one.
         """
         return frozenset(
-            piece for piece, after in self._next[state].items() if after in fewest and fewest[after] < left
+            token for token, after in self._next[state].items() if after in fewest and fewest[after] < left
         )
 
 

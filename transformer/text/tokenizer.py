@@ -16,7 +16,7 @@ from transformer.text.normalisation import normalise, normalise_with_spans
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 # Ids in the vocabularies that this project trains; `Vocabulary.symbols` has the ids of any vocabulary.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
@@ -85,9 +85,9 @@ class Tokenizer:
         # Bytes are spelled like "<0xF0>"; those below <0x80> are whole characters.
         self.spelling = Spelling(
             {
-                piece: bytes([value])
-                for piece in everything
-                if processor.is_byte(piece) and (value := int(self.texts[piece][3:5], 16)) >= 0x80
+                token: bytes([value])
+                for token in everything
+                if processor.is_byte(token) and (value := int(self.texts[token][3:5], 16)) >= 0x80
             }
         )
 
@@ -127,13 +127,13 @@ class Tokenizer:
         draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
-    def spell(self, piece: str) -> list[int]:
-        """Ids of the tokens that spell a token of another vocabulary; `piece` is written as in `texts`."""
+    def spell(self, token: str) -> list[int]:
+        """Ids of the tokens that spell a token of another vocabulary; `token` is written as in `texts`."""
         # The bytes of the fence separate the token from the space that sentencepiece puts before a text.
         fence = self._processor.encode(FENCE)
-        return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
+        return self._processor.encode(FENCE + token.replace(SPACE_MARK, " "))[len(fence) :]
 
-    def encode_source(self, text: str) -> tuple[Piece, ...]:
+    def encode_source(self, text: str) -> tuple[Token, ...]:
         return self.encode(text)
 
     def begin(self, text: str) -> tuple[int, ...]:
@@ -142,13 +142,13 @@ class Tokenizer:
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
         return self.scores
 
-    def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
+    def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
         """The tokens of a text; their spans refer to `text` as typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
         return self._located(ids, spans, len(text))
 
-    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+    def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """The tokens with these ids; their spans refer to `decode(ids)`."""
         length = len(self.decode(ids))
         return self._located(ids, [(at, at + 1) for at in range(length)], length)
@@ -159,10 +159,10 @@ class Tokenizer:
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
         """The text of each token, without special tokens. The text of a character in bytes belongs to its last byte."""
-        spelled = [piece for piece in ids if piece not in CONTROLS]
-        return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
+        spelled = [token for token in ids if token not in CONTROLS]
+        return [token.surface for token in self._processor.decode(spelled, return_type="proto").pieces]
 
-    def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
+    def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Token, ...]:
         """The tokens with the spans of the text that they cover.
 
         Args:
@@ -170,15 +170,15 @@ class Tokenizer:
             spans: for each character of the tokens' text, its span in the text that the tokens come from.
             length: length of the text that the tokens come from.
         """
-        pieces = []
+        tokens = []
         at = 0
         surfaces = iter(self._surfaces(ids))
-        for piece in ids:
-            if piece in CONTROLS:
-                pieces.append(Piece(piece, self.texts[piece], None, OWN.role(piece)))
+        for token in ids:
+            if token in CONTROLS:
+                tokens.append(Token(token, self.texts[token], None, OWN.role(token)))
                 continue
             surface = next(surfaces)
-            if self._processor.is_byte(piece):
+            if self._processor.is_byte(token):
                 first, last = at, at + 1
             else:
                 first = at + len(surface) - len(surface.lstrip(" "))
@@ -190,8 +190,8 @@ class Tokenizer:
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
             span = (covered[0][0], covered[-1][1]) if covered else (here, here)
-            pieces.append(Piece(piece, self.texts[piece], span, OWN.role(piece)))
-        return tuple(pieces)
+            tokens.append(Token(token, self.texts[token], span, OWN.role(token)))
+        return tuple(tokens)
 
 
 def units(text: str) -> list[str]:

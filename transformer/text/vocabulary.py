@@ -11,7 +11,7 @@ from typing import Protocol
 
 from transformer.text.spelling import Spelling
 from transformer.values.kinds import Kind
-from transformer.values.tokens import Piece, Role
+from transformer.values.tokens import Role, Token
 
 SPACE_MARK = "▁"
 # Spelling of a token that is one byte and not a whole character.
@@ -27,21 +27,21 @@ TARGET_CODE = re.compile(">>.+<<")
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 
 
-def label_parts(piece: Piece, text: str) -> tuple[str, str]:
+def label_parts(token: Token, text: str) -> tuple[str, str]:
     """The two parts of a token's label: its characters in the text, if the spelling hides them, and the spelling.
 
     White space is made visible, and special tokens are named.
 
     Args:
-        piece: token of a text, or of a vocabulary if its span is None.
+        token: of a text, or of a vocabulary if its span is None.
         text: the text that its span refers to.
     """
-    if piece.special:
-        return "", piece.text if piece.role == "symbol" else f"{piece.text} {piece.role}"
-    spelling = WHITE.sub(lambda found: SIGNS[found[0]], piece.text)
-    if piece.span is None or not (piece.role == "unknown" or BYTE.search(spelling)):
+    if token.special:
+        return "", token.text if token.role == "symbol" else f"{token.text} {token.role}"
+    spelling = WHITE.sub(lambda found: SIGNS[found[0]], token.text)
+    if token.span is None or not (token.role == "unknown" or BYTE.search(spelling)):
         return "", spelling
-    covered = text[slice(*piece.span)]
+    covered = text[slice(*token.span)]
     return covered if any(map(has_shape, covered)) else "", spelling
 
 
@@ -87,10 +87,10 @@ class Symbols:
         """
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
-    def role(self, piece: int) -> Role:
+    def role(self, token: int) -> Role:
         """The role of a token id anywhere in a text; "" for a token of text."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
-        return "" if self.start_is_text and piece == self.start else roles.get(piece, "")
+        return "" if self.start_is_text and token == self.start else roles.get(token, "")
 
 
 # The symbols of the vocabularies that `transformer.training` makes.
@@ -125,7 +125,7 @@ class TextVocabulary(Protocol):
     Attributes:
         symbols: ids of the tokens that are not part of a text.
         size: number of tokens V.
-        texts: the spelling of each token, V, as in `Piece`.
+        texts: the spelling of each token, V, as in `Token`.
         files: its files, by name in a model folder.
         fingerprint: changes whenever any part of the vocabulary changes.
         spelling: decides where tokens that are parts of a character may be written, so that texts have whole
@@ -143,11 +143,11 @@ class TextVocabulary(Protocol):
     @property
     def spelling(self) -> Spelling: ...
 
-    def encode(self, text: str, *, end: bool) -> tuple[Piece, ...]:
+    def encode(self, text: str, *, end: bool) -> tuple[Token, ...]:
         """The tokens of a text, followed by the end symbol if `end`; their spans refer to `text` as typed."""
         ...
 
-    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+    def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """The tokens with these ids; their spans refer to `decode(ids)`."""
         ...
 
@@ -168,7 +168,7 @@ class Vocabulary(TextVocabulary, Protocol):
     source_size: int
     codes: tuple[str, ...]
 
-    def encode_source(self, text: str) -> tuple[Piece, ...]:
+    def encode_source(self, text: str) -> tuple[Token, ...]:
         """The tokens of a source text, the end symbol last; their spans refer to `text` as typed."""
         ...
 
@@ -185,9 +185,9 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
 
-def start_piece(vocabulary: TextVocabulary) -> Piece:
+def start_token(vocabulary: TextVocabulary) -> Token:
     """The token that a decoder reads first."""
-    (start,) = vocabulary.pieces([vocabulary.symbols.start])
+    (start,) = vocabulary.tokens([vocabulary.symbols.start])
     return replace(start, span=None, role="start")
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.text.tokenizer import PAD, START
-from transformer.training.data import PieceData
+from transformer.training.data import TokenData
 
 # Matrix kernels are prepared for each new shape, so sentences are padded to one of these widths, in tokens.
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
@@ -31,7 +31,7 @@ class Batch:
     predicted: Tensor
 
     @property
-    def pieces(self) -> int:
+    def tokens(self) -> int:
         """Number of target tokens to predict, without padding."""
         return int((self.predicted != PAD).sum())
 
@@ -45,18 +45,18 @@ class Batches:
 
     Args:
         data: the pairs.
-        pieces: target tokens per batch, including padding; a batch of width w has `pieces // w` rows.
+        tokens: target tokens per batch, including padding; a batch of width w has `tokens // w` rows.
         seed: decides the order, together with the number of the epoch.
     """
 
-    def __init__(self, data: PieceData, *, pieces: int, seed: int) -> None:
+    def __init__(self, data: TokenData, *, tokens: int, seed: int) -> None:
         if not len(data):
             raise ValueError("there are no sentence pairs to train on")
         longest = max(data.source.lengths.max(), data.target.lengths.max())
         if longest > WIDTHS[-1]:
             raise ValueError(f"the longest sentence has {longest} tokens; the limit is {WIDTHS[-1]}")
         self.data = data
-        self.pieces = pieces
+        self.tokens = tokens
         self.seed = seed
         self.source_widths = widths(data.source.lengths)
         self.target_widths = widths(data.target.lengths)
@@ -69,7 +69,7 @@ class Batches:
             members = rng.permutation(np.flatnonzero(self.target_widths == width))
             # Sort by the width of the sources, so that in most batches neither side has much padding.
             members = members[np.argsort(self.source_widths[members], kind="stable")]
-            rows = max(1, self.pieces // int(width))
+            rows = max(1, self.tokens // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
         return [batches[index] for index in rng.permutation(len(batches))]
 

@@ -83,6 +83,7 @@ class TrainConfig:
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
+    # The documented name of the option is kept.
     batch_pieces: int = option(4096, "tokens to predict in a micro-batch, including padding", least=1)
     micro_batches: int = option(1, "micro-batches in a step, divided among the processes", least=1)
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)

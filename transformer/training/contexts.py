@@ -25,24 +25,24 @@ class Contexts:
     """Texts as tokens, joined to contexts; each context contains as many whole texts as fit.
 
     Attributes:
-        pieces: token ids, uint16 [N, W]: an end symbol after each text, and padding after the last text.
+        tokens: token ids, uint16 [N, W]: an end symbol after each text, and padding after the last text.
         left_out: number of texts that were left out because they are longer than a context.
     """
 
-    pieces: np.ndarray
+    tokens: np.ndarray
     left_out: int = 0
 
     def __len__(self) -> int:
-        return len(self.pieces)
+        return len(self.tokens)
 
     @property
     def width(self) -> int:
-        return self.pieces.shape[1]
+        return self.tokens.shape[1]
 
     @property
     def lengths(self) -> np.ndarray:
         """Number of tokens in each context, without padding, [N]."""
-        return (self.pieces != PAD).sum(axis=1)
+        return (self.tokens != PAD).sum(axis=1)
 
     @classmethod
     def of(
@@ -86,19 +86,19 @@ class Contexts:
                 if rng.random() >= repeated or len(again) > room:
                     break
                 text = again
-        pieces = np.full((len(contexts), width), PAD, dtype=np.uint16)
-        for row, parts in zip(pieces, contexts, strict=True):
-            joined = [piece for part in parts for piece in part]
+        tokens = np.full((len(contexts), width), PAD, dtype=np.uint16)
+        for row, parts in zip(tokens, contexts, strict=True):
+            joined = [token for part in parts for token in part]
             row[: len(joined)] = joined
         if not contexts[0]:
             # Not a single text fits into a context.
-            return cls(pieces[:0], left_out)
-        drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(pieces)))]
-        return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
+            return cls(tokens[:0], left_out)
+        drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(tokens)))]
+        return cls(np.concatenate([tokens, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write the contexts to a file, together with the fingerprint of the vocabulary."""
-        write_sealed(path, {CONTEXTS: torch.from_numpy(self.pieces)}, {"vocabulary": fingerprint})
+        write_sealed(path, {CONTEXTS: torch.from_numpy(self.tokens)}, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
@@ -121,16 +121,16 @@ class ContextBatches:
 
     Args:
         data: the contexts.
-        pieces: number of tokens per batch, including padding.
+        tokens: number of tokens per batch, including padding.
         seed: decides the order, together with the number of the epoch.
     """
 
-    def __init__(self, data: Contexts, *, pieces: int, seed: int) -> None:
+    def __init__(self, data: Contexts, *, tokens: int, seed: int) -> None:
         if not len(data):
             raise ValueError("there are no texts to train on")
         self.data = data
         self.seed = seed
-        self.rows = max(1, pieces // data.width)
+        self.rows = max(1, tokens // data.width)
 
     def epoch(self, number: int) -> list[np.ndarray]:
         """Return the batches of an epoch, as arrays of context indices; the same number gives the same batches."""
@@ -143,7 +143,7 @@ class ContextBatches:
 
     def load(self, members: np.ndarray) -> Batch:
         """Return the contexts `members` as one batch."""
-        predicted = self.data.pieces[members].astype(np.int64)
+        predicted = self.data.tokens[members].astype(np.int64)
         read = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
         return Batch(None, torch.from_numpy(read), torch.from_numpy(predicted))
 

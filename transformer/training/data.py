@@ -19,7 +19,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 Pair = tuple[str, str]
 
 # Maximum number of tokens of a vocabulary, whose ids are stored as uint16.
-MAX_PIECES = int(np.iinfo(np.uint16).max)
+MAX_TOKENS = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
 log = logging.getLogger(__name__)
@@ -161,8 +161,8 @@ def check_size(tokenizer: Tokenizer) -> None:
     Raises:
         ValueError: the vocabulary is too large.
     """
-    if tokenizer.size > MAX_PIECES:
-        raise ValueError(f"the vocabulary has {tokenizer.size} tokens; the limit is {MAX_PIECES:,}")
+    if tokenizer.size > MAX_TOKENS:
+        raise ValueError(f"the vocabulary has {tokenizer.size} tokens; the limit is {MAX_TOKENS:,}")
 
 
 @dataclass(frozen=True)
@@ -170,20 +170,20 @@ class SideTokens:
     """Tokens of all sentences in one language.
 
     Attributes:
-        pieces: token ids of all sentences without gaps, uint16; each sentence ends with the end symbol.
-        starts: where each sentence starts, int64 [N + 1]; sentence i is `pieces[starts[i] : starts[i + 1]]`.
+        tokens: token ids of all sentences without gaps, uint16; each sentence ends with the end symbol.
+        starts: where each sentence starts, int64 [N + 1]; sentence i is `tokens[starts[i] : starts[i + 1]]`.
     """
 
-    pieces: np.ndarray
+    tokens: np.ndarray
     starts: np.ndarray
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> SideTokens:
         lengths = np.fromiter((len(sentence) for sentence in sentences), dtype=np.int64, count=len(sentences))
-        pieces = np.fromiter(
-            (piece for sentence in sentences for piece in sentence), dtype=np.uint16, count=int(lengths.sum())
+        tokens = np.fromiter(
+            (token for sentence in sentences for token in sentence), dtype=np.uint16, count=int(lengths.sum())
         )
-        return cls(pieces, np.concatenate([[0], lengths.cumsum()]))
+        return cls(tokens, np.concatenate([[0], lengths.cumsum()]))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -191,18 +191,18 @@ class SideTokens:
         return np.diff(self.starts)
 
     def __getitem__(self, index: int) -> np.ndarray:
-        return self.pieces[self.starts[index] : self.starts[index + 1]]
+        return self.tokens[self.starts[index] : self.starts[index + 1]]
 
     def padded(self, members: np.ndarray, width: int) -> np.ndarray:
         """Return the M sentences `members`, padded to `width`, which must be at least the longest: int64 [M, width]."""
         columns = np.arange(width)
-        positions = np.minimum(self.starts[members][:, None] + columns, len(self.pieces) - 1)
+        positions = np.minimum(self.starts[members][:, None] + columns, len(self.tokens) - 1)
         inside = columns < self.lengths[members][:, None]
-        return np.where(inside, self.pieces[positions], PAD).astype(np.int64)
+        return np.where(inside, self.tokens[positions], PAD).astype(np.int64)
 
 
 @dataclass(frozen=True)
-class PieceData:
+class TokenData:
     """Sentence pairs as tokens; both sides have the same number of sentences."""
 
     source: SideTokens
@@ -215,13 +215,13 @@ class PieceData:
         return ((self.source[index], self.target[index]) for index in range(len(self)))
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_pieces: int, sampled: int = 0) -> PieceData:
+    def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_tokens: int, sampled: int = 0) -> TokenData:
         """Split pairs into tokens.
 
         Args:
             pairs: texts of the pairs.
             tokenizer: tokenizer that splits the texts.
-            max_pieces: maximum number of tokens on a side; a pair with a longer side is left out.
+            max_tokens: maximum number of tokens on a side; a pair with a longer side is left out.
             sampled: number of additional copies of every pair, each split into tokens at random.
         """
         check_size(tokenizer)
@@ -231,21 +231,21 @@ class PieceData:
                 tokenizer.encode_all((pair[side] for pair in pairs), sampled=copy > 0) for side in range(2)
             )
             encoded += zip(sources, targets, strict=True)
-        short = [pair for pair in encoded if max(map(len, pair)) <= max_pieces]
+        short = [pair for pair in encoded if max(map(len, pair)) <= max_tokens]
         return cls(SideTokens.of([source for source, _ in short]), SideTokens.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write the pairs to a file, together with the fingerprint of the vocabulary."""
         arrays = {
-            "source": self.source.pieces,
+            "source": self.source.tokens,
             "source_starts": self.source.starts,
-            "target": self.target.pieces,
+            "target": self.target.tokens,
             "target_starts": self.target.starts,
         }
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         write_sealed(path, tensors, {"vocabulary": fingerprint})
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:
+    def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TokenData:
         """Return the pairs from the arrays of a file that `save` has written."""
         return cls(*(SideTokens(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

@@ -145,14 +145,14 @@ def translate_all(
     The interventions apply to every sentence. The translation of an empty sentence is empty.
     """
     located = [tokenizer.encode_source(sentence) for sentence in sentences]
-    pieces = [[piece.id for piece in each] for each in located]
-    readable = (index for index, each in enumerate(located) if not all(piece.special for piece in each))
-    order = sorted(readable, key=lambda index: len(pieces[index]))
-    translations = [""] * len(pieces)
+    tokens = [[token.id for token in each] for each in located]
+    readable = (index for index, each in enumerate(located) if not all(token.special for token in each))
+    order = sorted(readable, key=lambda index: len(tokens[index]))
+    translations = [""] * len(tokens)
     size = BATCH[torch.device(device).type]
     for start in range(0, len(order), size):
         members = order[start : start + size]
-        rows = [torch.tensor(pieces[index]) for index in members]
+        rows = [torch.tensor(tokens[index]) for index in members]
         source = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=model.symbols.pad).to(device)
         for index, ids in zip(members, _translate_batch(model, tokenizer, source, beam, interventions), strict=True):
             translations[index] = tokenizer.decode(ids)
@@ -171,4 +171,4 @@ def _translate_batch(
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source))
-    return [best_first[0].pieces for best_first in found]
+    return [best_first[0].tokens for best_first in found]

@@ -12,7 +12,7 @@ import numpy as np
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
-from transformer.training.data import MAX_PIECES, Pair, PieceData, augment, read_pairs, without
+from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
 # Largest number of copies of a pair, and of tokens in a context. The corpora need no more, and a mistyped number could
@@ -77,20 +77,20 @@ def prepare(
     for name, chosen, copies in parts:
         if turned:
             chosen = [(target, source) for source, target in chosen]
-        pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
-        if not len(pieces):
+        tokens = TokenData.of(chosen, tokenizer, max_tokens=WIDTHS[-1], sampled=copies)
+        if not len(tokens):
             raise ValueError(
                 f"no pair of the {name} data has at most {WIDTHS[-1]} tokens on each side: write one sentence per line"
             )
-        folder.save_data(name, pieces, tokenizer)
+        folder.save_data(name, tokens, tokenizer)
         log.info(
             "%s: %d pairs of at most %d tokens, %d source and %d target tokens; %d longer pairs left out",
             name,
-            len(pieces),
+            len(tokens),
             WIDTHS[-1],
-            len(pieces.source.pieces),
-            len(pieces.target.pieces),
-            len(chosen) * (1 + copies) - len(pieces),
+            len(tokens.source.tokens),
+            len(tokens.target.tokens),
+            len(chosen) * (1 + copies) - len(tokens),
         )
 
 
@@ -153,8 +153,8 @@ def prepare_language_model(
 
 def _check_vocabulary(size: int) -> None:
     """Check the size of a vocabulary, to give a clearer error message than SentencePiece does."""
-    if not 1 <= size <= MAX_PIECES:
-        raise ValueError(f"--vocabulary must be at least 1 and at most {MAX_PIECES:,}, not {size}")
+    if not 1 <= size <= MAX_TOKENS:
+        raise ValueError(f"--vocabulary must be at least 1 and at most {MAX_TOKENS:,}, not {size}")
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:

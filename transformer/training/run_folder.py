@@ -15,7 +15,7 @@ from transformer.files.replacing import replaced, writing
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
-from transformer.training.data import PieceData
+from transformer.training.data import TokenData
 
 STATE = "state.safetensors"
 # Keys of the metadata of a saved state.
@@ -83,7 +83,7 @@ class RunFolder:
         with replaced(self.path / VOCABULARY) as file:
             file.write_bytes(tokenizer.serialized)
 
-    def data(self, name: DataName, tokenizer: Tokenizer) -> PieceData | Contexts:
+    def data(self, name: DataName, tokenizer: Tokenizer) -> TokenData | Contexts:
         """Load the training or validation data, in tokens of the run's vocabulary.
 
         The data is sentence pairs for a translation model, and contexts for a language model.
@@ -101,7 +101,7 @@ class RunFolder:
             raise ValueError(f"{path} was prepared with another vocabulary than {self.path / VOCABULARY}: {again}")
         return data
 
-    def save_data(self, name: DataName, data: PieceData | Contexts, tokenizer: Tokenizer) -> None:
+    def save_data(self, name: DataName, data: TokenData | Contexts, tokenizer: Tokenizer) -> None:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
@@ -192,7 +192,7 @@ def _current(name: str) -> str:
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 
 
-def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
+def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
     """Read prepared data, and the fingerprint of its vocabulary.
 
     Args:
@@ -202,5 +202,5 @@ def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
     found = read_sealed(path, {"vocabulary"}, advice)
     # Copy the arrays: memory-mapped data would be read again in every epoch, without checking the seal.
     arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
-    kind = Contexts if CONTEXTS in arrays else PieceData
+    kind = Contexts if CONTEXTS in arrays else TokenData
     return kind.of_arrays(arrays), found.notes["vocabulary"]

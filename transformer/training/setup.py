@@ -15,7 +15,7 @@ from transformer.text.tokenizer import Tokenizer
 from transformer.training.batching import Batches
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatches, Contexts
-from transformer.training.data import PieceData
+from transformer.training.data import TokenData
 from transformer.training.evaluate import score, translate_all
 from transformer.training.loss import SummedLoss
 from transformer.training.run_folder import RunFolder
@@ -23,7 +23,7 @@ from transformer.training.size import check_size
 
 # Number of validation pairs to translate at each checkpoint. All pairs would take as long as the steps between.
 TRANSLATED = 200
-Data = PieceData | Contexts
+Data = TokenData | Contexts
 
 
 class TrainingSetup:
@@ -100,5 +100,5 @@ def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig)
 
 def _batches(data: Data, config: TrainConfig) -> Batches | ContextBatches:
     if isinstance(data, Contexts):
-        return ContextBatches(data, pieces=config.batch_pieces, seed=config.seed)
-    return Batches(data, pieces=config.batch_pieces, seed=config.seed)
+        return ContextBatches(data, tokens=config.batch_pieces, seed=config.seed)
+    return Batches(data, tokens=config.batch_pieces, seed=config.seed)

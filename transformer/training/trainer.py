@@ -127,13 +127,13 @@ class Trainer:
         Returns:
             Mean loss of their tokens, nats; norm of the last gradient; and tokens per second.
         """
-        losses, pieces, began = 0.0, 0, time.monotonic()
+        losses, tokens, began = 0.0, 0, time.monotonic()
         while True:
             loss, count, norm = self.take_step()
-            losses, pieces = losses + loss, pieces + count
+            losses, tokens = losses + loss, tokens + count
             self.seconds = time.monotonic() - started
             if self.step == self.config.steps or self.step % LOG_STEPS == 0:
-                return losses / pieces, norm, pieces / (time.monotonic() - began)
+                return losses / tokens, norm, tokens / (time.monotonic() - began)
 
     def take_step(self) -> tuple[float, int, float]:
         """Take one step of the optimiser.
@@ -161,12 +161,12 @@ class Trainer:
     def validation_loss(self) -> float:
         """Return the mean loss on the validation data, nats per token, including label smoothing."""
         self.loss.eval()
-        total, pieces = 0.0, 0
+        total, tokens = 0.0, 0
         for batch in self.validation:
             with self.steps.autocast():
                 total += float(self.loss(batch.to(self.process.device)))
-            pieces += batch.pieces
-        return total / pieces
+            tokens += batch.tokens
+        return total / tokens
 
     def validate(self) -> Validation:
         """Evaluate the current weights on the validation data."""

@@ -31,7 +31,7 @@ class Coverage:
     cut: Mapping[str, tuple[str, ...]]
 
     def __str__(self) -> str:
-        cut = ", ".join("|".join(pieces) for pieces in self.cut.values()) or "none"
+        cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
             f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the {FREQUENT} "
             f"most frequent words, cut by a single letter: {cut}"
@@ -47,11 +47,11 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
     counts = Counter(word for text in texts for word in WORD.findall(normalise(text)))
     if not counts:
         raise ValueError("these texts have no words")
-    pieces = {word: [tokenizer.texts[piece] for piece in tokenizer.encode_ids(word, end=False)] for word in counts}
+    tokens = {word: [tokenizer.texts[token] for token in tokenizer.encode_ids(word, end=False)] for word in counts}
     cut = {
-        word: tuple(pieces[word])
+        word: tuple(tokens[word])
         for word, _ in counts.most_common(FREQUENT)
-        if len(pieces[word]) > 1 and any(len(piece.lstrip(SPACE_MARK)) == 1 for piece in pieces[word])
+        if len(tokens[word]) > 1 and any(len(token.lstrip(SPACE_MARK)) == 1 for token in tokens[word])
     }
-    whole = sum(count for word, count in counts.items() if len(pieces[word]) == 1)
+    whole = sum(count for word, count in counts.items() if len(tokens[word]) == 1)
     return Coverage(counts.total(), whole, cut)

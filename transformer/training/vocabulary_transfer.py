@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer.text.tokenizer import Tokenizer
 
 # Parameters with one row for each token of the vocabulary.
-PIECE_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
+TOKEN_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
 
 
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
@@ -25,14 +25,14 @@ def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> d
         old: vocabulary of the model.
         new: vocabulary to transfer to.
     """
-    ids = {text: piece for piece, text in enumerate(old.texts)}
+    ids = {text: token for token, text in enumerate(old.texts)}
     spelt = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]
-    lengths = torch.tensor([len(pieces) for pieces in spelt])
-    flat = torch.tensor([piece for pieces in spelt for piece in pieces])
+    lengths = torch.tensor([len(tokens) for tokens in spelt])
+    flat = torch.tensor([token for tokens in spelt for token in tokens])
     owner = torch.arange(new.size).repeat_interleave(lengths)
 
     def mean_rows(rows: Tensor) -> Tensor:
         sums = rows.new_zeros(new.size, *rows.shape[1:]).index_add_(0, owner, rows[flat])
         return sums / lengths.view(-1, *[1] * (rows.ndim - 1))
 
-    return {name: mean_rows(value) if name in PIECE_ROWS else value for name, value in weights.items()}
+    return {name: mean_rows(value) if name in TOKEN_ROWS else value for name, value in weights.items()}

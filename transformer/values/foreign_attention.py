@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from transformer.errors import AttentionError
-from transformer.values.foreign_tokens import Offsets, pieces_of
+from transformer.values.foreign_tokens import Offsets, tokens_of
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 # Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row has hundreds of them.
 TOLERANCE = 0.02
@@ -64,18 +64,18 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """The source or the target of attention from another program: its tokens, and how they become `Piece` objects.
+    """The source or the target of attention from another program: its tokens, and how they become `Token` objects.
 
     Attributes:
         name: "source" or "target".
-        tokens, text, offsets: arguments of `pieces_of`.
+        tokens, text, offsets: arguments of `tokens_of`.
         mask: 1 for each token and 0 for padding, [N] or [B, N], like a tokenizer's `attention_mask`; None without
             padding. Tokens beyond the end of the mask are not padding: `generate` wrote them.
         item: index of the text in the batch; None if there is one text.
     """
 
     name: Literal["source", "target"]
-    tokens: Sequence[str | Piece]
+    tokens: Sequence[str | Token]
     text: str | None = None
     offsets: Offsets | None = None
     mask: Any = None
@@ -93,8 +93,8 @@ class Side:
             raise AttentionError(f"The {self.name} mask leaves out every token: give 0 for padding only.")
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
-    def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
-        """The text, and a `Piece` for each of `count` rows or columns that is not padding.
+    def text_and_tokens(self, count: int) -> tuple[str, tuple[Token, ...]]:
+        """The text, and a `Token` for each of `count` rows or columns that is not padding.
 
         If the target has one token more than rows, the result includes it: it is the last prediction.
         """
@@ -109,14 +109,14 @@ class Side:
         kept = self.kept(count)
         more = [count] if self.name == "target" and given > count else []
         # In a batch, a shorter sequence has padding after its end, which no row reads.
-        unread = pieces_of(list(self.tokens[count + len(more) :]))[1]
-        if not all(piece.special and more for piece in unread):
+        unread = tokens_of(list(self.tokens[count + len(more) :]))[1]
+        if not all(token.special and more for token in unread):
             raise AttentionError(
                 f"The {self.name} has {given} tokens, but its attention has {count} rows or columns: leave out the "
                 "tokens that the model did not read."
             )
         places = [*map(int, kept), *more]
-        return pieces_of(
+        return tokens_of(
             [self.tokens[place] for place in places],
             text=self.text,
             offsets=None if self.offsets is None else [self.offsets[place] for place in places],
@@ -152,13 +152,13 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
                     f"The {kind} attention has {count} {side.name} tokens, but another array has {counts[side.name]}: "
                     "give arrays of one run."
                 )
-    read: dict[str, tuple[str, tuple[Piece, ...]]] = {"source": ("", ()), "target": ("", ())}
+    read: dict[str, tuple[str, tuple[Token, ...]]] = {"source": ("", ()), "target": ("", ())}
     for side in (source, target):
         if side.name in counts:
-            read[side.name] = side.pieces(counts[side.name])
-    (source_text, source_pieces), (target_text, written) = read["source"], read["target"]
+            read[side.name] = side.text_and_tokens(counts[side.name])
+    (source_text, source_tokens), (target_text, written) = read["source"], read["target"]
     lengths = {side.name: len(side.kept(counts.get(side.name, 0))) for side in (source, target)}
-    target_pieces = written[: lengths["target"]]
+    target_tokens = written[: lengths["target"]]
     arrays: dict[str, np.ndarray] = {}
     for kind in KINDS:
         rows, columns = sides[kind]
@@ -174,10 +174,10 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         **arrays,
         "source_text": source_text,
         "target_text": target_text,
-        "source_pieces": source_pieces,
-        "target_pieces": target_pieces,
+        "source_tokens": source_tokens,
+        "target_tokens": target_tokens,
         # The last given token may be a prediction that no row reads. Without it, the predictions are unknown.
-        "predicted_pieces": written[1:] if len(written) > len(target_pieces) else (),
+        "predicted_tokens": written[1:] if len(written) > len(target_tokens) else (),
         "complete": True,
         "log_probs": unknown,
         "entropy": unknown,

@@ -1,4 +1,4 @@
-"""Converts tokens of other programs to `Piece` objects, with the characters of the text that each covers."""
+"""Converts tokens of other programs to `Token` objects, with the characters of the text that each covers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from transformer.errors import AttentionError
-from transformer.values.tokens import Piece, Role
+from transformer.values.tokens import Role, Token
 
 Offsets = Sequence[Sequence[int] | None]
 
@@ -53,19 +53,19 @@ BYTE = re.compile("<0x([0-9A-F]{2})>")
 BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
-def pieces_of(
-    tokens: Sequence[str | Piece],
+def tokens_of(
+    tokens: Sequence[str | Token],
     *,
     text: str | None = None,
     offsets: Offsets | None = None,
     roles: Sequence[str] | None = None,
     ids: Sequence[int] | None = None,
     first: Role = "",
-) -> tuple[str, tuple[Piece, ...]]:
-    """Convert tokens of another program to a text and its `Piece` objects.
+) -> tuple[str, tuple[Token, ...]]:
+    """Convert tokens of another program to a text and its `Token` objects.
 
     Args:
-        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Piece` objects.
+        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token` objects.
             If no token has a mark, the tokens are words with spaces between them.
         text: the text that the offsets or the tokens' spans refer to; without it, the text that the tokens spell.
         offsets: characters [start, end) of the text for each token, like `offset_mapping` of Hugging Face's tokenizers;
@@ -78,11 +78,10 @@ def pieces_of(
     Raises:
         AttentionError: a token is not a string, or the numbers of offsets and tokens differ.
     """
-    given = [token if isinstance(token, Piece) else None for token in tokens]
+    given = [token if isinstance(token, Token) else None for token in tokens]
     if tokens and all(given):
-        pieces = [piece for piece in given if piece]
-        return text or "", _begun(pieces, first)
-    spelt = [token.text if isinstance(token, Piece) else token for token in tokens]
+        return text or "", _begun([each for each in given if each], first)
+    spelt = [token.text if isinstance(token, Token) else token for token in tokens]
     if not all(isinstance(token, str) for token in spelt):
         raise AttentionError("The tokens are not strings: give tokenizer.convert_ids_to_tokens(ids).")
     found = [_role(token) for token in spelt] if roles is None else list(roles)
@@ -96,17 +95,17 @@ def pieces_of(
         spans = [tuple(map(int, span)) if span is not None and span[0] < span[1] else None for span in offsets]  # type: ignore
     else:
         text, spans = _spans(spelt, found, ordinary, byte_level)
-    pieces = []
+    located = []
     for at, (token, role, span) in enumerate(zip(spelt, found, spans, strict=True)):
         special = role not in ("", "unknown")
         inked = None if special or span is None else _inked(text, *span)
         shown = _readable(token) if byte_level and not special else token
         assert role in get_args(Role)
-        pieces.append(Piece(-1 if ids is None else int(ids[at]), shown, inked, role))  # type: ignore[arg-type]
-    return text, _begun(pieces, first)
+        located.append(Token(-1 if ids is None else int(ids[at]), shown, inked, role))  # type: ignore[arg-type]
+    return text, _begun(located, first)
 
 
-def frames(count: int, seconds: float) -> tuple[Piece, ...]:
+def frames(count: int, seconds: float) -> tuple[Token, ...]:
     """Tokens that stand for intervals of sound; the text of each is the time in seconds at which it begins.
 
     Args:
@@ -114,13 +113,13 @@ def frames(count: int, seconds: float) -> tuple[Piece, ...]:
         seconds: duration of each interval.
     """
     digits = 2 if seconds >= 0.01 else 3
-    return tuple(Piece(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
+    return tuple(Token(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
 
 
-def _begun(pieces: Sequence[Piece], first: Role) -> tuple[Piece, ...]:
-    if first and pieces and pieces[0].role in ("end", "padding", "symbol"):
-        pieces = [Piece(pieces[0].id, pieces[0].text, None, first), *pieces[1:]]
-    return tuple(pieces)
+def _begun(tokens: Sequence[Token], first: Role) -> tuple[Token, ...]:
+    if first and tokens and tokens[0].role in ("end", "padding", "symbol"):
+        tokens = [Token(tokens[0].id, tokens[0].text, None, first), *tokens[1:]]
+    return tuple(tokens)
 
 
 def _role(token: str) -> Role:
@@ -165,7 +164,7 @@ def _spoken(ordinary: Sequence[str], byte_level: bool):
 
 
 def _readable(token: str) -> str:
-    """Spell a token of a byte-level vocabulary in the form of `Piece.text`."""
+    """Spell a token of a byte-level vocabulary in the form of `Token.text`."""
     content = bytes(BYTES[each] for each in token if each in BYTES).decode("utf-8", errors="surrogateescape")
     return "".join(
         "▁"

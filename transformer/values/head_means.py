@@ -53,7 +53,7 @@ class HeadMeans:
         for number, side in enumerate(SIDES):
             texts = [pair[number] for pair in self.pairs]
             arrays[f"{side}_lengths"] = np.array([len(text) for text in texts], dtype=np.int32)
-            arrays[f"{side}_ids"] = np.array([piece for text in texts for piece in text], dtype=np.int32)
+            arrays[f"{side}_ids"] = np.array([token for text in texts for token in text], dtype=np.int32)
         with replaced(folder / FILE) as file:
             save_file(arrays, file, metadata)
 
@@ -96,8 +96,8 @@ class HeadMeans:
 
         def noted() -> Iterator[Trace]:
             for trace in traces:
-                source, target = trace.source_pieces, trace.target_pieces
-                pairs.append((tuple(piece.id for piece in source), tuple(piece.id for piece in target)))
+                source, target = trace.source_tokens, trace.target_tokens
+                pairs.append((tuple(token.id for token in source), tuple(token.id for token in target)))
                 yield trace
 
         outputs = mean_outputs(noted())

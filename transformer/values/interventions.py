@@ -1,7 +1,7 @@
 """Interventions: changes to one run of a model that show what its parts do.
 
 Kinds, layers, heads and positions count from 0, as in the arrays of a trace. Positions of the target are those of
-`Trace.target_pieces`: 0 is the start symbol.
+`Trace.target_tokens`: 0 is the start symbol.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "
 
 
 @dataclass(frozen=True)
-class Piece:
+class Token:
     """One token at one position of a text.
 
     Attributes:

@@ -34,6 +34,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal
@@ -46,7 +47,7 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS as KINDS
 from transformer.values.kinds import Kind as Kind
 from transformer.values.kinds import Stack as Stack
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 Part = Literal["self_attention", "cross_attention", "feed_forward"]
 Detail = Literal["scores", "queries", "keys", "values", "outputs"]
@@ -60,7 +61,8 @@ PARTS: Mapping[Stack, tuple[Part, ...]] = {
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),
 }
-PIECES = ("source_pieces", "target_pieces", "predicted_pieces")
+# The tokens' fields, and their names in files, which older versions also write and read.
+STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
 
 
@@ -85,9 +87,9 @@ class Trace:
     Attributes:
         source_text: text as typed; empty for a language model, which has no source.
         target_text: the model's translation, or the one passed in; the text that a language model reads.
-        source_pieces: S tokens that the encoder reads; the end symbol is the last.
-        target_pieces: T tokens that the decoder reads, beginning with the start symbol; they are its queries and keys.
-        predicted_pieces: T tokens; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. Empty if
+        source_tokens: S tokens that the encoder reads; the end symbol is the last.
+        target_tokens: T tokens that the decoder reads, beginning with the start symbol; they are its queries and keys.
+        predicted_tokens: T tokens; each decoder row reads target_tokens[t] and predicts predicted_tokens[t]. Empty if
             the trace was made from another program's attention that does not include the last prediction.
         complete: False if the length limit ended the translation before the end symbol.
         details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
@@ -97,9 +99,9 @@ class Trace:
 
     source_text: str
     target_text: str
-    source_pieces: tuple[Piece, ...]
-    target_pieces: tuple[Piece, ...]
-    predicted_pieces: tuple[Piece, ...]
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    predicted_tokens: tuple[Token, ...]
     complete: bool
     encoder: np.ndarray
     decoder: np.ndarray
@@ -115,6 +117,11 @@ class Trace:
     interventions: Interventions
     model: str = ""
 
+    # The names in the examples of version 0.1.0.
+    source_pieces = property(attrgetter("source_tokens"))
+    target_pieces = property(attrgetter("target_tokens"))
+    predicted_pieces = property(attrgetter("predicted_tokens"))
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
         for array in self._arrays().values():
@@ -128,7 +135,7 @@ class Trace:
     @property
     def stacks(self) -> tuple[Stack, ...]:
         """The stacks of layers that the model has."""
-        return tuple(stack for stack in STACKS if (self.source_pieces if stack == "encoder" else self.target_pieces))
+        return tuple(stack for stack in STACKS if (self.source_tokens if stack == "encoder" else self.target_tokens))
 
     def parts(self, stack: Stack) -> tuple[Part, ...]:
         """The sub-layers of each layer of a stack, in the order in which they run."""
@@ -137,7 +144,7 @@ class Trace:
     @property
     def text(self) -> str:
         """The user's text: the source; for a language model, which has no source, the text with its continuation."""
-        return self.source_text if self.source_pieces else self.target_text
+        return self.source_text if self.source_tokens else self.target_text
 
     def attention(self, kind: Kind) -> np.ndarray:
         """Attention weights of a kind, [L, H, rows, columns]."""
@@ -147,13 +154,13 @@ class Trace:
         """Attention mask of a kind, bool [rows, columns]; True if the query can see the key."""
         return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
 
-    def query_pieces(self, kind: Kind) -> tuple[Piece, ...]:
+    def query_tokens(self, kind: Kind) -> tuple[Token, ...]:
         """The tokens of the rows, which are the queries."""
-        return self.source_pieces if kind == "encoder" else self.target_pieces
+        return self.source_tokens if kind == "encoder" else self.target_tokens
 
-    def key_pieces(self, kind: Kind) -> tuple[Piece, ...]:
+    def key_tokens(self, kind: Kind) -> tuple[Token, ...]:
         """The tokens of the columns, which are the keys."""
-        return self.target_pieces if kind == "decoder" else self.source_pieces
+        return self.target_tokens if kind == "decoder" else self.source_tokens
 
     def detail(self, kind: Kind, name: Detail) -> np.ndarray:
         """Scores of a kind, [L, H, rows, columns], or its queries, keys, values or outputs, [L, H, tokens, K].
@@ -210,8 +217,8 @@ class Trace:
         encoder: Any = None,
         decoder: Any = None,
         cross: Any = None,
-        source_tokens: Sequence[str | Piece] = (),
-        target_tokens: Sequence[str | Piece] = (),
+        source_tokens: Sequence[str | Token] = (),
+        target_tokens: Sequence[str | Token] = (),
         source_text: str | None = None,
         target_text: str | None = None,
         source_offsets: Offsets | None = None,
@@ -266,16 +273,16 @@ class Trace:
         `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings. `words` is a JSON document, as
         bytes: the texts, the model's version, the run's interventions and all attributes of the tokens.
         """
-        pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
+        spellings = {stored: np.array([token.text for token in getattr(self, name)]) for name, stored in STORED.items()}
         # The file is opened here, because numpy appends .npz to a path with another ending.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
-            np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
+            np.savez_compressed(opened, allow_pickle=False, **spellings, **self.to_arrays())
 
     @classmethod
     def from_npz(cls, file: Path | BinaryIO) -> Trace:
         """Read a file written by `to_npz`."""
         with np.load(file, allow_pickle=False) as saved:
-            return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
+            return cls.from_arrays({name: saved[name] for name in saved.files if name not in STORED.values()})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, with `words`: the content of `to_npz` without the tokens' texts."""
@@ -302,12 +309,12 @@ class Trace:
 
         if len(self.stacks) == 1:
             (kind,) = self.kinds
-            tokens = [piece.text for piece in self.query_pieces(kind)]
+            tokens = [token.text for token in self.query_tokens(kind)]
             return {"attention": layers(self.attention(kind)), "tokens": tokens}
         return {
             **{f"{kind}_attention": layers(self.attention(kind)) for kind in self.kinds},
-            "encoder_tokens": [piece.text for piece in self.source_pieces],
-            "decoder_tokens": [piece.text for piece in self.target_pieces],
+            "encoder_tokens": [token.text for token in self.source_tokens],
+            "decoder_tokens": [token.text for token in self.target_tokens],
         }
 
     def to_inseq(self) -> Any:
@@ -329,8 +336,8 @@ class Trace:
             return torch.tensor(weights.transpose(3, 2, 0, 1).copy())
 
         source, target = (
-            [TokenWithId(piece.text, piece.id) for piece in pieces]
-            for pieces in (self.source_pieces, (self.target_pieces[0], *self.predicted_pieces))
+            [TokenWithId(token.text, token.id) for token in tokens]
+            for tokens in (self.source_tokens, (self.target_tokens[0], *self.predicted_tokens))
         )
         read = by_column(self.decoder)
         return MultiDimensionalFeatureAttributionSequenceOutput(
@@ -370,25 +377,25 @@ class Trace:
         """All fields except the arrays, for JSON."""
         words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
         words["interventions"] = asdict(self.interventions)
-        for name in PIECES:
-            words[name] = [
-                {**asdict(piece), "span": None if piece.span is None else list(piece.span)}
-                for piece in getattr(self, name)
+        for name, stored in STORED.items():
+            words[stored] = [
+                {**asdict(token), "span": None if token.span is None else list(token.span)}
+                for token in getattr(self, name)
             ]
         return words
 
     @classmethod
     def _of(cls, words: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trace:
-        pieces = {
+        tokens = {
             name: tuple(
-                Piece(**{**piece, "span": None if piece["span"] is None else tuple(piece["span"])})
-                for piece in words[name]
+                Token(**{**token, "span": None if token["span"] is None else tuple(token["span"])})
+                for token in words[stored]
             )
-            for name in PIECES
+            for name, stored in STORED.items()
         }
         own = {field.name for field in fields(cls)}
         values: dict[str, Any] = {name: array for name, array in arrays.items() if name in own}
-        values |= {name: words[name] for name in TEXTS if name in words} | pieces
+        values |= {name: words[name] for name in TEXTS if name in words} | tokens
         return cls(
             **values,
             details={name: array for name, array in arrays.items() if name not in own},

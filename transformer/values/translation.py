@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
 
@@ -34,7 +34,7 @@ class BeamNode:
         parent: index of the node that it continues; None if it continues the start symbol.
         step: the step that predicted its token, from 0.
         row: index of the hypothesis that it continues, among that step's N.
-        piece: id of the token.
+        token: id of the token.
         log_prob: log-probability of the token, nats.
         rank: rank of the token in its parent's distribution; 1 is the most likely.
         score: sum of the log-probabilities from the start symbol to here, nats; for an imported model, after the
@@ -47,7 +47,7 @@ class BeamNode:
     parent: int | None
     step: int
     row: int
-    piece: int
+    token: int
     log_prob: float
     rank: int
     score: float
@@ -96,7 +96,7 @@ class Translation:
         settings: decoding settings.
         prefix: ids of the tokens that it had to begin with.
         suppressed: ids of the banned tokens.
-        pieces: T tokens written, the end symbol included; spans refer to `text`.
+        tokens: T tokens written, the end symbol included; spans refer to `text`.
         text: text of the beginning and the tokens.
         log_prob: sum of the model's log-probabilities of the tokens, nats.
         complete: False if the length limit ended it before its end symbol.
@@ -108,13 +108,13 @@ class Translation:
     settings: DecodingSettings
     prefix: tuple[int, ...]
     suppressed: frozenset[int]
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     text: str
     log_prob: float
     complete: bool
     seconds: float
     tree: SearchTree | None
-    beginning: tuple[Piece, ...] = ()
+    beginning: tuple[Token, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
@@ -53,8 +53,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     if not rows.shape[1] or special.all():
         st.caption("The translation has no tokens to align.")
         return
-    sources = disambiguated(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
-    targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
+    sources = disambiguated(token_label(token, trace.source_text) for token in trace.source_tokens)
+    targets = [token_label(token, trace.target_text) for token in trace.target_tokens[1:]]
     show_altair(
         alignment_chart(rows, special, sources, targets),
         key="alignment",
@@ -84,12 +84,12 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
         sources, targets: labels of the S source tokens and the N target tokens.
     """
     aligned = hard_alignment(rows, special)
-    layers, pieces = np.indices(aligned.shape).reshape(2, -1)
+    layers, tokens = np.indices(aligned.shape).reshape(2, -1)
     table = pd.DataFrame(
         {
             "layer": layers + 1,
-            "row": pieces + 1,
-            "token": np.array(targets, dtype=object)[pieces],
+            "row": tokens + 1,
+            "token": np.array(targets, dtype=object)[tokens],
             "source": np.array(sources, dtype=object)[aligned.ravel()],
             "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
         }

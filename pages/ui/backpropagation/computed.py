@@ -108,7 +108,7 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 def asked(reading: Reading) -> Loss:
     """Return the loss that the page shows."""
     params = session.params(BackpropagationParams)
-    step = min(params.step, len(reading.trace.predicted_pieces)) - 1
+    step = min(params.step, len(reading.trace.predicted_tokens)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)
 
 

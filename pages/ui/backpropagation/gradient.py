@@ -127,7 +127,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
     """Draw one gradient with its formula and shape, the chosen entry, and the table."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
-    letters = {**sizes(config, trace), "N": len(stage.pieces)}
+    letters = {**sizes(config, trace), "N": len(stage.tokens)}
     words, formula = st.columns([6, 5], vertical_alignment="center", gap="large")
     words.markdown(
         f"**{stage.name[0].upper()}{stage.name[1:]}.** {sentence_of(stage.key)}  \n{where}"

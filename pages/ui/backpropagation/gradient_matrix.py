@@ -10,7 +10,7 @@ import pandas as pd
 from attention_atlas.browser.labels import row_labels
 from attention_atlas.browser.token_labels import entry_label
 from pages.ui.charts.tables import numbered
-from pages.ui.text.shapes import letter_titles, piece_labels
+from pages.ui.text.shapes import letter_titles, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.sums import Terms
@@ -62,21 +62,21 @@ def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, l
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":
         # The informative columns are the correct tokens and the tokens that the model found most likely.
-        right = [piece.id for piece in trace.predicted_pieces]
+        right = [token.id for token in trace.predicted_tokens]
         chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
-        values, columns = values[:, chosen], [entry_label(tokenizer, int(piece)) for piece in chosen]
+        values, columns = values[:, chosen], [entry_label(tokenizer, int(token)) for token in chosen]
     return GradientMatrix(values, rows, columns, (titles[letters[0]], titles[letters[1]]), chosen)
 
 
 def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabulary, *, row: bool) -> list[str] | None:
     if letter == "N":
-        return [entry_label(tokenizer, piece) for piece in stage.pieces]
+        return [entry_label(tokenizer, token) for token in stage.tokens]
     if letter == "1":
         return ["all positions"]
     if letter not in "ST":
         return None
     # Decoder rows are named after the token that they read and the token that they predict, as on all pages.
-    return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else piece_labels(trace, letter)
+    return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else token_labels(trace, letter)
 
 
 def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
@@ -87,9 +87,9 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
     if count > MAX_TERMS:
         order = np.abs(terms.products).argsort()[::-1][:LARGEST]
     if letter in ("S", "T"):
-        names = numbered(piece_labels(trace, letter))
+        names = numbered(token_labels(trace, letter))
     elif letter == "V":
-        names = {int(piece): entry_label(tokenizer, int(piece)) for piece in order}
+        names = {int(token): entry_label(tokenizer, int(token)) for token in order}
     else:
         names = list(map(str, range(count))) if letter else list(terms.over)
     columns: dict[str, list] = {letter_titles(languages).get(letter, "term"): [names[int(each)] for each in order]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -15,8 +15,8 @@ def pick_loss(reading: Reading) -> None:
     """Draw the boxes that choose the loss."""
     trace = reading.trace
     labels = ["all steps, added up"] + [
-        f"step {number}: {piece_label(piece, trace.target_text)}"
-        for number, piece in enumerate(trace.predicted_pieces, start=1)
+        f"step {number}: {token_label(token, trace.target_text)}"
+        for number, token in enumerate(trace.predicted_tokens, start=1)
     ]
     key = key_for("backward_step", labels)
     at = min(session.params(BackpropagationParams).step, len(labels) - 1)

@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from transformer.analysis.words import groups_of
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
 EXPLAINED = {
@@ -39,7 +39,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
     _pills(
         f"In the {reading.languages.source.name} sentence",
         "hidden_source",
-        trace.source_pieces,
+        trace.source_tokens,
         trace.source_text,
         words=words,
     )
@@ -58,19 +58,19 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
     _pills(
         f"Among the {reading.languages.target.name} words already written",
         "hidden_target",
-        trace.target_pieces,
+        trace.target_tokens,
         trace.target_text,
         words=words,
     )
     st.caption("Later steps cannot look at these words; they are still written.")
 
 
-def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
-    groups = groups_of(pieces, text, words=words)
+def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
+    groups = groups_of(tokens, text, words=words)
     labels = list(
         map(
             markdown,
-            disambiguated(group_label([pieces[position] for position in group], text, words=words) for group in groups),
+            disambiguated(group_label([tokens[position] for position in group], text, words=words) for group in groups),
         )
     )
     erased = set(getattr(session.params(EditParams), name))

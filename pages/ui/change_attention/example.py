@@ -81,15 +81,15 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 def candidates(trace: Trace) -> list[Edit]:
     """Return one edit per pair of longer words, in text order: the first looks only at the second, in every head."""
     text = trace.source_text
-    spans = [(group[0], group[-1]) for group in word_groups(trace.source_pieces, text)]
+    spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
     longer = [
         span
         for span in spans
         if sum(
             character.isalpha()
-            for piece in trace.source_pieces[span[0] : span[1] + 1]
-            if piece.span is not None
-            for character in text[slice(*piece.span)]
+            for token in trace.source_tokens[span[0] : span[1] + 1]
+            if token.span is not None
+            for character in text[slice(*token.span)]
         )
         >= LETTERS
     ]
@@ -100,8 +100,8 @@ def candidates(trace: Trace) -> list[Edit]:
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
     """Return as Markdown the word that looks and the word that it looks at, for a change with one share."""
-    pieces, text = trace.source_pieces, trace.source_text
-    row, column = (spoken(pieces, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
+    tokens, text = trace.source_tokens, trace.source_text
+    row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
@@ -112,7 +112,7 @@ def _is_first_sentence(reading: Reading) -> bool:
         not reading.given
         and trace.source_text == EXAMPLES[0]
         and words_of(FIRST, trace) == ("animal", "street")
-        and [piece.text.strip("▁") for piece in trace.predicted_pieces[8:9]] == ["es"]
+        and [token.text.strip("▁") for token in trace.predicted_tokens[8:9]] == ["es"]
     )
 
 

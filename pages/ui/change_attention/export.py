@@ -35,7 +35,7 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
     """Return lines of Python that produce the same translation."""
     # If the page chose the step, no prefix is needed: the changed model writes the same words before it.
     own = not reading.given and chosen_step(reading) is None
-    prefix = () if own else tuple(piece.id for piece in reading.trace.predicted_pieces[: found.step])
+    prefix = () if own else tuple(token.id for token in reading.trace.predicted_tokens[: found.step])
     return change_lines(
         reading.trace, resolved.edits.edits, resolved.interventions, prefix, folder=reading.translator.folder
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from attention_atlas.browser.labels import TITLES, disambiguated
-from attention_atlas.browser.token_labels import bare, isolated, piece_label
+from attention_atlas.browser.token_labels import bare, isolated, token_label
 from pages.ui.params.change_attention import Edit, EditParams, Span
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
 
@@ -18,10 +18,10 @@ def edit_links(edit: Edit, trace: Trace) -> str:
     """Return the words that an edit links, such as: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
-    row = spoken(trace.query_pieces(edit.kind), edit.rows, row_text)
+    row = spoken(trace.query_tokens(edit.kind), edit.rows, row_text)
     if edit.kind != "encoder":
-        row = f"{row} (which writes {spoken(trace.predicted_pieces, edit.rows, target)})"
-    keys = trace.key_pieces(edit.kind)
+        row = f"{row} (which writes {spoken(trace.predicted_tokens, edit.rows, target)})"
+    keys = trace.key_tokens(edit.kind)
     shares = [f"{spoken(keys, columns, column_text)} {percent}%" for columns, percent in edit.shares]
     return f"{row} → {', '.join(shares) or 'everything equally'}"
 
@@ -29,30 +29,30 @@ def edit_links(edit: Edit, trace: Trace) -> str:
 def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
     """Return a description of all changes for the caption of a saved figure."""
     parts = [edit_label(edit, trace) for edit in edits]
-    for positions, pieces, text in (
-        (() if params.left_out else params.hidden_source, trace.source_pieces, trace.source_text),
-        (params.hidden_target, trace.target_pieces, trace.target_text),
+    for positions, tokens, text in (
+        (() if params.left_out else params.hidden_source, trace.source_tokens, trace.source_text),
+        (params.hidden_target, trace.target_tokens, trace.target_text),
     ):
-        gone = [spoken(pieces, (position, position), text) for position in positions]
+        gone = [spoken(tokens, (position, position), text) for position in positions]
         parts += [f"erased: {', '.join(gone)}"] if gone else []
     return "; ".join(parts) or "nothing changed"
 
 
-def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
+def spoken(tokens: tuple[Token, ...], span: Span, text: str) -> str:
     """Return the text of neighbouring tokens in quotation marks.
 
     The quoted text is numbered if it occurs more than once, like the words that can be erased.
     """
     first, last = span
-    if first >= len(pieces):
+    if first >= len(tokens):
         return f"position {first + 1}"
-    before = (_covered(pieces[at : at + last - first + 1], text) for at in range(first + 1))
+    before = (_covered(tokens[at : at + last - first + 1], text) for at in range(first + 1))
     return f"“{isolated(disambiguated(before)[-1])}”"
 
 
-def _covered(pieces: tuple[Piece, ...], text: str) -> str:
-    spans = [piece.span for piece in pieces if piece.span is not None]
-    return bare(piece_label(pieces[0], text)) if len(pieces) == 1 or not spans else text[spans[0][0] : spans[-1][1]]
+def _covered(tokens: tuple[Token, ...], text: str) -> str:
+    spans = [token.span for token in tokens if token.span is not None]
+    return bare(token_label(tokens[0], text)) if len(tokens) == 1 or not spans else text[spans[0][0] : spans[-1][1]]
 
 
 def _where(edit: Edit) -> str:

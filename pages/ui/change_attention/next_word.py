@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, token_label
 from pages.ui.change_attention.changing import change
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair
@@ -25,15 +25,15 @@ COLUMNS = {"before": "as trained", "after": "changed"}
 def chosen_step(reading: Reading) -> int | None:
     """Return the step that the user chose, counted from 0; None if the page chooses."""
     step = session.params(EditParams).step
-    return min(int(step), len(reading.trace.predicted_pieces)) - 1 if step else None
+    return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
 
 def show_next_word(reading: Reading, found: Continuation) -> None:
     """Draw the choice of the step, a sentence about its next word, and the probabilities."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
-        str(step): f"{step}: {piece_label(piece, trace.target_text)}"
-        for step, piece in enumerate(trace.predicted_pieces, start=1)
+        str(step): f"{step}: {token_label(token, trace.target_text)}"
+        for step, token in enumerate(trace.predicted_tokens, start=1)
     }
     key, step = key_for("edit_step", labels.values()), session.params(EditParams).step
     st.selectbox(
@@ -63,13 +63,13 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
 
 def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown that states the most likely next token before and after, from the numbers."""
-    old, new = found.next_pieces
+    old, new = found.next_tokens
     known = dict(candidates((found.before, found.after), found.step, 1))
-    names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
+    names = {token: f"**{markdown(bare(entry_label(tokenizer, token)))}**" for token in known}
     was, now = (
         {
-            piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
-            for piece, log_probs in known.items()
+            token: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
+            for token, log_probs in known.items()
         }
         for number, trace in enumerate((found.before, found.after))
     )
@@ -100,8 +100,8 @@ def step_table(found: Continuation) -> pd.DataFrame:
     before, after = found.before, found.after
     return pd.DataFrame(
         {
-            "step": range(1, len(before.predicted_pieces) + 1),
-            "token": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
+            "step": range(1, len(before.predicted_tokens) + 1),
+            "token": [token_label(token, before.target_text) for token in before.predicted_tokens],
             "before": before.log_probs.astype(float),
             "after": after.log_probs.astype(float),
             "change": found.step_change.astype(float),

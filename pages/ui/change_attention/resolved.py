@@ -38,10 +38,10 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
     source, target = (
-        _existing(asked, len(pieces), language, problems)
-        for asked, pieces, language in (
-            (params.hidden_source, trace.source_pieces, "sentence"),
-            (params.hidden_target, trace.target_pieces, "translation"),
+        _existing(asked, len(tokens), language, problems)
+        for asked, tokens, language in (
+            (params.hidden_source, trace.source_tokens, "sentence"),
+            (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
     # If the words are left out, the model reads another sentence, in which nothing needs to be hidden.
@@ -105,13 +105,13 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
         return dict.fromkeys(seen, 1 / max(len(seen), 1))
     cells: dict[int, float] = {}
     for columns, percent in edit.shares:
-        pieces = [column for column in seen if columns[0] <= column <= columns[1]]
-        if not pieces:
+        tokens = [column for column in seen if columns[0] <= column <= columns[1]]
+        if not tokens:
             raise InterventionError(
                 f"{edit}: row {row + 1} may not look at {_spelled(columns)}, which is masked, so it cannot get a share."
             )
-        for column in pieces:
-            cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(pieces)
+        for column in tokens:
+            cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
     if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(seen):
         raise InterventionError(f"{edit}: the shares add up to less than 100%, and no other column can take the rest.")
     return cells
@@ -124,7 +124,7 @@ def _spelled(span: Span) -> str:
 def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
     """Return the sentence without the characters of the tokens at the given positions."""
     text = trace.source_text
-    gone = [trace.source_pieces[position].span for position in positions if position < len(trace.source_pieces)]
+    gone = [trace.source_tokens[position].span for position in positions if position < len(trace.source_tokens)]
     left = "".join(
         character
         for at, character in enumerate(text)

@@ -28,8 +28,8 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
     rows = candidates(tuple(traces.values()), step, SHOWN)
     return pd.DataFrame(
         {
-            "id": [piece for piece, _ in rows],
-            "token": [entry_label(tokenizer, piece) for piece, _ in rows],
+            "id": [token for token, _ in rows],
+            "token": [entry_label(tokenizer, token) for token, _ in rows],
             **{name: np.exp([found[number] for _, found in rows]) for number, name in enumerate(traces)},
         }
     )
@@ -49,7 +49,7 @@ def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
     ]
     order = list(names.values())
     colours = [FIRST, SECOND] if len(order) == 2 else SERIES[: len(order)]
-    axis, labels = labelled_axis("pieces", table.token.tolist())
+    axis, labels = labelled_axis("tokens", table.token.tolist())
     return (
         alt.Chart(pd.DataFrame(rows))
         .mark_bar()

@@ -21,7 +21,7 @@ COLUMNS, LINE, AROUND = 12, 44, 24
 ROOM = 66
 
 
-def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
+def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
     """Return a chart with one cell per token in text order, coloured by probability; long texts take several lines.
 
     Args:
@@ -70,7 +70,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
     )
 
 
-def piece_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
+def token_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
     """Return a table with one row per token: its probability, and that of the text up to it."""
     return pd.DataFrame(
         {

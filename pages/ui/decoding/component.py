@@ -16,7 +16,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
+from transformer.decoding.texts import MAX_CHARACTERS, MAX_TOKENS
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import TracedTranslation
 
@@ -49,7 +49,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         params: the parameters that produced the translation.
     """
     model, choice, given = reading.translator, reading.choice("cross"), reading.given
-    written, own = written_by(traced), ids_of(reading.own.predicted_pieces)
+    written, own = written_by(traced), ids_of(reading.own.predicted_tokens)
 
     def message(asked: dict[str, Any]) -> bytes:
         visited = visited_translations(reading, traced, params)
@@ -162,5 +162,5 @@ def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], li
         return None
     params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
     # One token more than the limit is enough for an error message.
-    pieces = encode(typed["text"][:MAX_CHARACTERS])[: MAX_PIECES + 1]
-    return replace(params, forced=(*params.forced, *pieces)) if pieces else None
+    tokens = encode(typed["text"][:MAX_CHARACTERS])[: MAX_TOKENS + 1]
+    return replace(params, forced=(*params.forced, *tokens)) if tokens else None

@@ -82,8 +82,8 @@ def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
                 "method": name,
                 target: each.text,
                 "log-probability": each.log_prob,
-                "per token": each.log_prob / len(each.pieces),
-                "tokens": len(each.pieces),
+                "per token": each.log_prob / len(each.tokens),
+                "tokens": len(each.tokens),
                 "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
             }
             for name, each in found.items()

@@ -22,9 +22,9 @@ def next_token(reading: Reading) -> Bet:
 
 def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
     step = int(trace.entropy.argmax())
-    span = trace.predicted_pieces[step].span
+    span = trace.predicted_tokens[step].span
     before = trace.target_text[: span[0]].strip() if span is not None else trace.target_text
-    labels = (bare(entry_label(tokenizer, piece)) for piece in trace.candidate_ids[step, : COUNT + 1].tolist())
+    labels = (bare(entry_label(tokenizer, token)) for token in trace.candidate_ids[step, : COUNT + 1].tolist())
     first, *others = disambiguated(labels)
     probability = dict(zip((first, *others), np.exp(trace.candidate_log_probs[step]).tolist(), strict=False))
     choices = tuple(sorted(others, key=str.casefold))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import entry_label, piece_label, visible
+from attention_atlas.browser.token_labels import entry_label, token_label, visible
 from attention_atlas.browser.wire import codes, pack
 from pages.ui.decoding.visited import Visited, decoded
 from pages.ui.params.decoding import DecodingParams
@@ -49,7 +49,7 @@ def decoding_payload(
     layers, heads = trace.decoder.shape[:2]
     before = first_row(traced)
     texts = trace.source_text, trace.target_text
-    identity = repr((texts, traced.translation.pieces, decoded(params))).encode("utf-8", "surrogatepass")
+    identity = repr((texts, traced.translation.tokens, decoded(params))).encode("utf-8", "surrogatepass")
     header = {
         "id": f"{zlib.crc32(identity):08x}",
         "asked": asked,
@@ -57,17 +57,17 @@ def decoding_payload(
         "layers": layers,
         "heads": heads,
         "before": before,
-        "noun": "translation" if trace.source_pieces else "continuation",
-        "source": [piece_label(piece, trace.source_text) for piece in trace.source_pieces],
-        "read": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
+        "noun": "translation" if trace.source_tokens else "continuation",
+        "source": [token_label(token, trace.source_text) for token in trace.source_tokens],
+        "read": [token_label(token, trace.target_text) for token in trace.target_tokens],
         "languages": {
             side: {"name": each.name, "direction": each.direction}
             for side, each in zip(languages._fields, languages, strict=True)
         },
-        "suppressed": [(piece, entry_label(tokenizer, piece)) for piece in params.suppressed],
+        "suppressed": [(token, entry_label(tokenizer, token)) for token in params.suppressed],
         "forced": _forced(traced, params),
-        "readable": bool(trace.source_pieces and normalise(traced.translation.text)),
-        "steps": [_step(traced, step, tokenizer) for step in range(len(traced.translation.pieces))],
+        "readable": bool(trace.source_tokens and normalise(traced.translation.text)),
+        "steps": [_step(traced, step, tokenizer) for step in range(len(traced.translation.tokens))],
         "translations": [_visited(other, visited[0], traced, params, tokenizer) for other in visited],
         "tree": traced.translation.tree and _tree(traced.translation.tree, params, tokenizer, head),
     }
@@ -86,23 +86,23 @@ def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 def first_row(traced: TracedTranslation) -> int:
     """Return the row of the trace that predicts the first token written, after the text given to a language model."""
-    return len(traced.trace.predicted_pieces) - len(traced.translation.pieces)
+    return len(traced.trace.predicted_tokens) - len(traced.translation.tokens)
 
 
 def _candidates(ids: np.ndarray, log_probs: np.ndarray, tokenizer: TextVocabulary) -> list[tuple[int, str, float]]:
     return [
-        (piece, entry_label(tokenizer, piece), round(log_prob, 6))
-        for piece, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True)
+        (token, entry_label(tokenizer, token), round(log_prob, 6))
+        for token, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True)
     ]
 
 
 def _step(traced: TracedTranslation, step: int, tokenizer: TextVocabulary) -> dict[str, Any]:
     trace, lens = traced.trace, traced.logit_lens
     row = first_row(traced) + step
-    piece = trace.predicted_pieces[row]
+    token = trace.predicted_tokens[row]
     return {
-        "id": piece.id,
-        "out": piece_label(piece, trace.target_text),
+        "id": token.id,
+        "out": token_label(token, trace.target_text),
         "logProb": round(float(trace.log_probs[row]), 6),
         "rank": int(traced.ranks[step]),
         "entropy": round(float(trace.entropy[row]), 6),
@@ -121,7 +121,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
         return None
     # Decoding the forced tokens alone would be wrong: the last one may be a byte of a character that later tokens
     # complete.
-    spans = [piece.span for piece in traced.translation.pieces[: len(forced)] if piece.span]
+    spans = [token.span for token in traced.translation.tokens[: len(forced)] if token.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
     return {"text": visible(text), "count": len(forced), "given": not params.forced}
 
@@ -130,20 +130,20 @@ def _visited(
     other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: TextVocabulary
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
-    common = tokenizer.decode(other.pieces[:parts])
+    common = tokenizer.decode(other.tokens[:parts])
     # The translations may differ within a multi-byte character; then no common text is shown.
     common = common if other.text.startswith(common) else ""
-    current = other.pieces == tuple(piece.id for piece in traced.translation.pieces)
+    current = other.tokens == tuple(token.id for token in traced.translation.tokens)
     # Several methods may produce the same translation. For the shown one, use the method that the user chose.
     used = params if current else other.params
-    given = other.given and (not current or params.free or params.forced == other.pieces)
+    given = other.given and (not current or params.free or params.forced == other.tokens)
     return {
         "common": visible(common),
         "own": visible(other.text[len(common) :]),
-        "count": len(other.pieces),
+        "count": len(other.tokens),
         "logProb": round(other.log_prob, 6),
         "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
-        "parts": None if other is first else min(parts, len(other.pieces) - 1),
+        "parts": None if other is first else min(parts, len(other.tokens) - 1),
         "params": decoded(other.params),
         "current": current,
         "read": other.read,
@@ -193,9 +193,9 @@ def _tree(tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, h
             {
                 "parent": None if node.parent is None else place[node.parent],
                 "step": node.step,
-                "id": node.piece,
+                "id": node.token,
                 "rank": node.rank,
-                "label": entry_label(tokenizer, node.piece),
+                "label": entry_label(tokenizer, node.token),
                 "logProb": round(node.log_prob, 6),
                 "score": round(node.score, 6),
                 "penalised": round(node.penalised, 6),

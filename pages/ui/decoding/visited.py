@@ -14,7 +14,7 @@ from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
 from transformer.running.runs.translation import DecodingRun
 from transformer.text.vocabulary import Vocabulary
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"
@@ -28,7 +28,7 @@ class Visited:
     """A translation that was decoded.
 
     Attributes:
-        pieces: token ids, including the end symbol.
+        tokens: token ids, including the end symbol.
         text: the text of the tokens.
         log_prob: the log-probability, in nats.
         params: parameters with which the same translation can be decoded again.
@@ -36,7 +36,7 @@ class Visited:
         read: whether the other pages show it.
     """
 
-    pieces: tuple[int, ...]
+    tokens: tuple[int, ...]
     text: str
     log_prob: float
     params: DecodingParams
@@ -45,8 +45,8 @@ class Visited:
 
     def differs_from(self, other: Visited) -> int:
         """Return the first step at which the translations differ; the length of this one if they do not."""
-        pairs = zip(self.pieces, other.pieces, strict=False)
-        return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.pieces))
+        pairs = zip(self.tokens, other.tokens, strict=False)
+        return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
 
 
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
@@ -59,7 +59,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     forced = params.forced
     if params.free and reading.given:
         # Force every token of the translation that the user gave.
-        forced = tuple(piece.id for piece in reading.trace.predicted_pieces)
+        forced = tuple(token.id for token in reading.trace.predicted_tokens)
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
         traced = reading.runs.get(replace(asked, prefix=tuple(forced), suppressed=frozenset(params.suppressed)))
@@ -67,23 +67,23 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
         st.warning(markdown(str(error)), icon=":material/edit:")
         params = params.for_another_sentence()
         traced = reading.runs.get(asked)
-    return traced, replace(params, step=min(params.step, len(traced.translation.pieces) - 1))
+    return traced, replace(params, step=min(params.step, len(traced.translation.tokens) - 1))
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
     """Return all translations of this sentence, including this one."""
     model, own = reading.translator, reading.own
-    pieces = tuple(piece.id for piece in own.predicted_pieces)
-    first = Visited(pieces, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
+    tokens = tuple(token.id for token in own.predicted_tokens)
+    first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
     sentence = (model.version, model.device, own.source_text)
     before, others = st.session_state.get(VISITED, (None, ()))
     others = others if before == sentence else ()
-    ids = tuple(piece.id for piece in traced.translation.pieces)
+    ids = tuple(token.id for token in traced.translation.tokens)
     given = reading.given and params.free
     # The user may give another translation later, so store the tokens of this one as forced tokens.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
-    if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
+    if taken.tokens not in (first.tokens, *(other.tokens for other in others)):
         others = (*others, taken)[1 - MAX_VISITED :]
     others = tuple(replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others)
     st.session_state[VISITED] = (sentence, others)
@@ -99,18 +99,18 @@ def forget_visited() -> None:
 class Written:
     """The tokens and the text of a decoded translation, without the values computed for it."""
 
-    pieces: tuple[int, ...]
+    tokens: tuple[int, ...]
     text: str
 
 
 def written_by(traced: TracedTranslation) -> Written:
     """Return the decoded translation without the values computed for it."""
-    return Written(ids_of(traced.translation.pieces), traced.translation.text)
+    return Written(ids_of(traced.translation.tokens), traced.translation.text)
 
 
-def ids_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
+def ids_of(tokens: Sequence[Token]) -> tuple[int, ...]:
     """Return the ids of tokens."""
-    return tuple(piece.id for piece in pieces)
+    return tuple(token.id for token in tokens)
 
 
 def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
@@ -120,7 +120,7 @@ def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingPar
         own: ids of the tokens of the model's own translation.
         params: the parameters that produced the translation.
     """
-    is_own = written.pieces == own
+    is_own = written.tokens == own
     # Keep showing the decoding on this page, instead of reading the translation as if the user had given it.
     session.update(DecodingParams, search=not is_own)
     if is_own:
@@ -136,7 +136,7 @@ def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> s
     """
     again = tuple(tokenizer.encode_ids(written.text))
     # Compare only the end, because a language code may precede the text.
-    if again == written.pieces[-len(again) :]:
+    if again == written.tokens[-len(again) :]:
         return params.in_words
     return f"{params.in_words}; read from its text, which is split into different tokens from those that were written"
 

@@ -86,7 +86,7 @@ def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int,
         if column is None:
             column = int(weights[row].argmax())
         return row, column
-    words = [not piece.special for piece in trace.key_pieces(kind)]
+    words = [not token.special for token in trace.key_tokens(kind)]
     ranked = weights + mask + (mask & words)
     row, column = divmod(int(ranked.argmax()), columns)
     return row, column

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.token_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, token_label
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.params.how_it_came_about import NOTHING, GraphParams
 from pages.ui.state import session
@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from transformer.attribution.attribution import Target
 from transformer.attribution.graph import Node
 from transformer.attribution.score_pairs import BIASES, Writer
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Stack, Trace
 
 
@@ -73,15 +73,15 @@ def part_name(part: Writer | None) -> str:
     return f"{'masked' if place.kind == 'decoder' else place.kind} {place.layer + 1}.{number + 1}"
 
 
-def labels_of(pieces: Sequence[Piece], text: str) -> tuple[str, ...]:
+def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
     """Labels of tokens without the sign of a space; equal ones are distinguished."""
-    return tuple(disambiguated(bare(piece_label(piece, text)) for piece in pieces))
+    return tuple(disambiguated(bare(token_label(token, text)) for token in tokens))
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
     """Draw the predicted tokens as buttons and the other candidates as a box; returns the question."""
     trace, params = reading.trace, session.params(GraphParams)
-    predicted = labels_of(trace.predicted_pieces, trace.target_text)
+    predicted = labels_of(trace.predicted_tokens, trace.target_text)
     position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
     st.pills(
         "How did this token come about?",
@@ -95,7 +95,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
     candidates = [
         int(each)
         for each in trace.candidate_ids[position]
-        if each != trace.predicted_pieces[position].id and each not in reading.tokenizer.symbols.never_predicted
+        if each != trace.predicted_tokens[position].id and each not in reading.tokenizer.symbols.never_predicted
     ]
     against = params.against if params.against in (*candidates, NOTHING) else next(iter(candidates), NOTHING)
     labels = {each: entry_label(reading.tokenizer, each) for each in candidates} | {NOTHING: "no other token"}
@@ -114,12 +114,12 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         Target((position,), None if against == NOTHING else (against,)),
         predicted[position],
         "" if against == NOTHING else bare(labels[against]),
-        labels_of(trace.source_pieces, trace.source_text),
-        labels_of(trace.target_pieces, trace.target_text),
+        labels_of(trace.source_tokens, trace.source_text),
+        labels_of(trace.target_tokens, trace.target_text),
     )
 
 
 def _least_certain(trace: Trace) -> int:
     """The position at which a translator was least certain; the last one of a text that a model continues."""
-    words = [at for at, piece in enumerate(trace.predicted_pieces) if not piece.special] or [0]
-    return words[int(np.argmax(trace.entropy[words]))] if trace.source_pieces else words[-1]
+    words = [at for at, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
+    return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

@@ -34,8 +34,8 @@ def show_score(reading: TracedReading) -> None:
     trace, params = reading.trace, session.params(GraphParams)
     kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
     layers, heads, queries, keys = trace.attention(kind).shape
-    looking = labels_of(trace.query_pieces(kind), trace.source_text if kind == "encoder" else trace.target_text)
-    seen = labels_of(trace.key_pieces(kind), trace.target_text if kind == "decoder" else trace.source_text)
+    looking = labels_of(trace.query_tokens(kind), trace.source_text if kind == "encoder" else trace.target_text)
+    seen = labels_of(trace.key_tokens(kind), trace.target_text if kind == "decoder" else trace.source_text)
     told = reading.choice(kind)
     layer = params.layer if 0 <= params.layer < layers else told.layer
     head = params.head if 0 <= params.head < heads else told.head

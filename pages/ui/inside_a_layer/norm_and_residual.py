@@ -25,7 +25,7 @@ from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import piece_labels
+from pages.ui.text.shapes import token_labels
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
 from transformer.values.trace import Part
 
@@ -72,7 +72,7 @@ def show_norm(reading: HeadReading) -> None:
         )
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
     found = sublayer(trace, weights, stack, choice.layer, part)
-    labels = piece_labels(trace, "S" if stack == "encoder" else "T")
+    labels = token_labels(trace, "S" if stack == "encoder" else "T")
     st.markdown(_what_norm_does(found, ours))
     show_table(spread_table(found, labels), "inside_spread", digits=4)
     st.subheader(

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import row_labels
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.heatmap import SHARE, SIGNED
 from pages.ui.charts.tables import numbered
-from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
+from pages.ui.text.shapes import letter_titles, shape_in_letters, sizes, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.notes import Stage
 from transformer.config import TransformerConfig
@@ -52,14 +52,14 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
     # If both letters stand for tokens, the first stands for the tokens that look. Decoder rows are named as on all
     # pages.
-    rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else piece_labels(trace, letters[0])
+    rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
         shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
-        labels = [piece_label(piece, "") for piece in tokenizer.pieces(shown)]
+        labels = [token_label(token, "") for token in tokenizer.tokens(shown)]
         note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are most likely at some step."
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
-    columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
+    columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
         # Draw weights that the mask sets to 0 as masked, so that they look different from other zeros.
         seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
@@ -67,15 +67,15 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
-def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
+def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
     """Return the table of a stage that has only ids, [B, N]: each position's token and its vocabulary id."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
-    table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}
+    table = {"position": numbered(token_labels(trace, letter)), "id in the vocabulary": ids}
     if stage.key == "generator.words":
         table = {
             "position": numbered(row_labels(axes_of(trace, "decoder"))),
             "id in the vocabulary": ids,
-            "most likely next token": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
+            "most likely next token": [token_label(token, "") for token in tokenizer.tokens(ids)],
         }
     return pd.DataFrame(table)

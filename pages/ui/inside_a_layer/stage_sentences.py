@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from transformer.text.languages import Languages
 
 # The keys are keys of stages, or the ends of keys if several stages share a sentence. In braces, letters stand for the
-# sizes of a shape, and source and target for the names of the languages. `pieces` is the number of tokens that are
+# sizes of a shape, and source and target for the names of the languages. `tokens` is the number of tokens that are
 # text.
 SENTENCES = {
-    "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} is "
+    "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
     "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
@@ -90,9 +90,9 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
     found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
-    pieces = sizes.get("S", 1) - 1
+    tokens = sizes.get("S", 1) - 1
     return found.format(
         **names,
-        pieces=f"{pieces:,} {'token' if pieces == 1 else 'tokens'}",
+        tokens=f"{tokens:,} {'token' if tokens == 1 else 'tokens'}",
         **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
     )

@@ -13,7 +13,7 @@ from pages.ui.components.diagram import which_part
 from pages.ui.components.save_as import show_figure_table, show_plotly
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
-from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
+from pages.ui.inside_a_layer.stage_matrix import shape, sizes, stage_matrix, tokens_table
 from pages.ui.inside_a_layer.stage_sentences import plain_sentence
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
@@ -131,13 +131,13 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
         plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages).partition(". ")[0],
     )
     if stage.array.dtype.kind == "i":
-        table = pieces_table(stage, trace, reading.tokenizer)
+        table = tokens_table(stage, trace, reading.tokenizer)
         with figure:
             show_figure_table(
                 table,
-                "inside_pieces",
+                "inside_tokens",
                 words=" · ".join(
-                    f"{markdown(str(piece))} **{number}**" for piece, number, *_ in table.itertuples(index=False)
+                    f"{markdown(str(token))} **{number}**" for token, number, *_ in table.itertuples(index=False)
                 ),
             )
         return
@@ -174,7 +174,7 @@ def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, ope
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")
     st.latex(rf"\small {folded(stage.formula)}")
     if stage.array.dtype.kind == "i":
-        st.caption(" ".join(str(int(piece)) for piece in stage.array[0][:40]))
+        st.caption(" ".join(str(int(token)) for token in stage.array[0][:40]))
     else:
         shown = stage_matrix(stage, trace, tokenizer, reading.languages)
         st.image(

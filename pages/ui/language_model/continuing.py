@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
 from pages.ui.charts.tables import draw_table, show_numbers
-from pages.ui.charts.tokens import piece_strip, piece_table
+from pages.ui.charts.tokens import token_strip, token_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
@@ -58,7 +58,7 @@ def show_continuation(loaded: LanguageModel) -> None:
         "word shows this in the row before. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
-    show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
+    show_numbers(token_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
     )
@@ -95,7 +95,7 @@ def show_text(reading: LanguageReading) -> None:
     """Draw the beginning and the continuation."""
     continuation = reading.traced.translation
     text = continuation.text
-    spans = [piece.span for piece in continuation.pieces if piece.span is not None]
+    spans = [token.span for token in continuation.tokens if token.span is not None]
     at = spans[0][0] if spans else len(text)
     beginning, written = markdown(text[:at]), markdown(text[at:])
     if not written:
@@ -113,7 +113,7 @@ def show_text(reading: LanguageReading) -> None:
 def show_likelihood(reading: LanguageReading) -> None:
     """Draw the decoding method, how likely the model finds the continuation, and why it ends there."""
     continuation = reading.traced.translation
-    count, total = len(continuation.pieces), continuation.log_prob
+    count, total = len(continuation.tokens), continuation.log_prob
     limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
     if continuation.complete:
         whole = "the model ended the text"
@@ -133,7 +133,7 @@ def show_probabilities(reading: LanguageReading) -> None:
     """Draw the probability of every written token."""
     trace = reading.trace
     show_altair(
-        piece_strip([("probability", *_written(reading))]),
+        token_strip([("probability", *_written(reading))]),
         "lm_written",
         "The probability of each token written, "
         "given all those before it; the numbers are in the table at the end of the page.",
@@ -144,5 +144,5 @@ def show_probabilities(reading: LanguageReading) -> None:
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
     """Return the labels and log-probabilities of the written tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
-    labels = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces[-count:]]
+    labels = [token_label(token, trace.target_text) for token in trace.predicted_tokens[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

@@ -110,8 +110,8 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 def _fill_map(loaded: LanguageModel, name: str) -> None:
     """Callback of a link: if the current text repeats nothing, replace it with one on which such a head is active."""
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
-    pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
-    if name in REPEATED and not any(earlier_occurrences(pieces)):
+    tokens = [token.id for token in loaded.tokenizer.encode(beginning, end=False)]
+    if name in REPEATED and not any(earlier_occurrences(tokens)):
         go_on_from(REPEATING)
         session.refill_boxes()
 
@@ -121,12 +121,12 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
-    pieces = [piece.id for piece in trace.target_pieces]
-    again = sum(map(bool, earlier_occurrences(pieces)))
+    tokens = [token.id for token in trace.target_tokens]
+    again = sum(map(bool, earlier_occurrences(tokens)))
     called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
     if not again:
         return f"{called} Here no token occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
-    found = scores_in_text(trace.decoder, pieces)
+    found = scores_in_text(trace.decoder, tokens)
     shares = " and ".join(
         f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
     )

@@ -9,10 +9,10 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_table
-from pages.ui.charts.tokens import piece_strip, piece_table
+from pages.ui.charts.tokens import token_strip, token_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure
@@ -26,7 +26,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import TextScoreRun
 from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import most_pieces
+from transformer.language_modelling.tracing import most_tokens
 from transformer.text.normalisation import valid
 
 # The number of each text on the page, by the field of its box.
@@ -49,12 +49,12 @@ def show_likely(loaded: LanguageModel) -> None:
         st.warning("There is no text: type at least one word into a box.", icon=":material/edit:")
     if not scores:
         return
-    labels = {number: [piece_label(piece, score.text) for piece in score.pieces] for number, score in scores.items()}
+    labels = {number: [token_label(token, score.text) for token in score.tokens] for number, score in scores.items()}
     found = verdict(scores)
     st.markdown(" ".join(found), help=explain("log-probability", "nats", "perplexity"))
     with main_figure(*found):
         show_altair(
-            piece_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
+            token_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
             "lm_scores",
             "The probability of each token of the text, given all those before it; the numbers are below.",
             sentence=" · ".join(f"Text {number}: {score.text}" for number, score in scores.items()),
@@ -67,13 +67,13 @@ def show_likely(loaded: LanguageModel) -> None:
         "bits per byte depend less on how words are split into tokens."
     )
     for number, score in scores.items():
-        part = st.expander(f"Token by token: text {number}", key=f"lm_pieces_{number}_part", on_change="rerun")
+        part = st.expander(f"Token by token: text {number}", key=f"lm_tokens_{number}_part", on_change="rerun")
         if part.open:
             with part:
-                pieces = piece_table(labels[number], score.log_probs)
-                show_table(pieces, f"lm_pieces_{number}")
+                tokens = token_table(labels[number], score.log_probs)
+                show_table(tokens, f"lm_tokens_{number}")
                 facts = {"text": score.text, "model": loaded.version}
-                save_tables("text-probability", f"lm_{number}", facts, {"tokens": pieces})
+                save_tables("text-probability", f"lm_{number}", facts, {"tokens": tokens})
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
@@ -85,7 +85,7 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
         partial(_read, name),
         primary=first,
         asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {most_pieces(loaded)} tokens)",
+        label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {most_tokens(loaded)} tokens)",
         placeholder="Type a text …" if first else "Another text, or none …",
         button="Read",
         help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
@@ -134,27 +134,27 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Return Markdown with the log-probabilities of two texts, and fairer measures if their lengths differ."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
-    per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
-    if len(first.pieces) == len(second.pieces):
-        return f"{log_probs}, the perplexities {per_piece}."
+    per_token = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
+    if len(first.tokens) == len(second.tokens):
+        return f"{log_probs}, the perplexities {per_token}."
     per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
-    by_pieces, by_words = (
+    by_tokens, by_words = (
         number if better else another
         for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
     )
     expected = (
-        f"by both measures, the model expects **text {by_pieces}** more"
-        if by_pieces == by_words
-        else f"by the first, the model expects **text {by_pieces}** more; by the second, **text {by_words}**"
+        f"by both measures, the model expects **text {by_tokens}** more"
+        if by_tokens == by_words
+        else f"by the first, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
     )
     return (
         f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
-        f"token makes a text less likely. The fair comparison is the perplexity, {per_piece}, {per_word}: {expected}."
+        f"token makes a text less likely. The fair comparison is the perplexity, {per_token}, {per_word}: {expected}."
     )
 
 
 def _counted(score: TextScore) -> str:
-    count = len(score.pieces)
+    count = len(score.tokens)
     return f"{count} {'token' if count == 1 else 'tokens'}"
 
 
@@ -170,7 +170,7 @@ def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "text": [f"{number}: {score.text}" for number, score in scores.items()],
-            "tokens": [len(score.pieces) for score in each],
+            "tokens": [len(score.tokens) for score in each],
             "probability": [power_of_ten(score.log_prob) for score in each],
             "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
             "perplexity per token": [f"{score.perplexity:,.1f}" for score in each],

@@ -23,7 +23,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
-from transformer.language_modelling.tracing import most_pieces
+from transformer.language_modelling.tracing import most_tokens
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -141,7 +141,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
             "beginning",
             asked.text,
             go_on_from,
-            label=f"Start of a text (up to {most_pieces(loaded)} tokens)",
+            label=f"Start of a text (up to {most_tokens(loaded)} tokens)",
             placeholder="Type the start of a text, or nothing …",
             button="Continue",
             primary=True,

@@ -25,7 +25,7 @@ def show_steps(loaded: LanguageModel) -> None:
         reading = read_beginning(loaded, settings=False)
         show_written(reading)
     traced, params, choice, tokenizer = reading.traced, reading.params, reading.choice(), loaded.tokenizer
-    ids = tuple(piece.id for piece in traced.translation.pieces)
+    ids = tuple(token.id for token in traced.translation.tokens)
     shown = Visited(ids, traced.translation.text, traced.translation.log_prob, params)
 
     def message(asked: dict[str, Any]) -> bytes:
@@ -38,7 +38,7 @@ def show_steps(loaded: LanguageModel) -> None:
             params,
             choice,
             tokenizer,
-            lambda text: [piece.id for piece in tokenizer.encode(text, end=False)],
+            lambda text: [token.id for token in tokenizer.encode(text, end=False)],
             message,
             store=session.store,
             restart=lambda: session.store(replace(ContinuationParams(), show=params.show)),

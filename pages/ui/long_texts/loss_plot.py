@@ -52,7 +52,7 @@ def show_losses() -> None:
     st.caption(
         f"Each model: {recorded.model}; {recorded.training}, the same texts in the same order, contexts of "
         f"{recorded.context} tokens, blocks of {recorded.block}, {recorded.stride} tokens to a compressed key. Held "
-        f"out: {recorded.pieces:,} tokens of everyday sentences in any order, so little depends on distant tokens; in "
+        f"out: {recorded.tokens:,} tokens of everyday sentences in any order, so little depends on distant tokens; in "
         f"a text that is coherent over pages, local attention can lose more. {caution} Models this small, trained this "
         f"briefly, show the direction of an effect, not its size. On {recorded.machine}: `{recorded.command}`"
     )

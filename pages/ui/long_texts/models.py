@@ -16,7 +16,7 @@ FOLDER = ASSETS / "long_texts"
 # All three models are kept, because each takes only about a megabyte.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # The maximum number of tokens in a map; with more, the row labels would not fit.
-MAX_PIECES = 96
+MAX_TOKENS = 96
 
 
 @LOADED.remember("Loading the models …")
@@ -41,4 +41,4 @@ def map_of(attention: Attention, text: str) -> AttentionMap:
     """
     loaded = small_model(attention)
     with MODEL_LOCK:
-        return map_of_text(loaded.model, loaded.tokenizer, text, MAX_PIECES)
+        return map_of_text(loaded.model, loaded.tokenizer, text, MAX_TOKENS)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure
-from pages.ui.long_texts.models import MAX_PIECES, map_of
+from pages.ui.long_texts.models import MAX_TOKENS, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
@@ -57,7 +57,7 @@ def show_maps() -> None:
         "long_text",
         text,
         _read,
-        label=f"Text, up to {MAX_PIECES} tokens",
+        label=f"Text, up to {MAX_TOKENS} tokens",
         placeholder="Type two or three sentences …",
         button="Show its maps",
         primary=True,
@@ -67,7 +67,7 @@ def show_maps() -> None:
     try:
         if len(text) > MAX_CHARACTERS:
             raise TextError(
-                f"This text has {len(text):,} characters, but a map has room for only {MAX_PIECES} tokens: shorten it."
+                f"This text has {len(text):,} characters, but a map has room for only {MAX_TOKENS} tokens: shorten it."
             )
         maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:
@@ -96,7 +96,7 @@ def _read(typed: str) -> None:
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
     """Return the map of a head in the format of the component."""
-    labels = [piece_label(piece, text) for piece in found.pieces]
+    labels = [token_label(token, text) for token in found.tokens]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
@@ -110,6 +110,6 @@ def title_of(attention: Attention, found: AttentionMap) -> str:
 
 def describe_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     """Return Markdown that compares the numbers of cells of the maps."""
-    length = len(next(iter(maps.values())).pieces)
+    length = len(next(iter(maps.values())).tokens)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."

@@ -20,7 +20,7 @@ from pages.ui.runs.turns import Turns
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text, path_label
 from transformer.checkpoints.available_models import SENTENCES
-from transformer.decoding.texts import source_text, text_pieces
+from transformer.decoding.texts import source_text, text_tokens
 from transformer.errors import TextError
 from transformer.files.replacing import replaced
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
@@ -146,7 +146,7 @@ def _can_read(translator: Translator, text: str) -> bool:
     """Return whether the model can read the sentence; sentences that it cannot read are left out."""
     tokenizer = translator.tokenizer
     try:
-        return bool(text_pieces(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
+        return bool(text_tokens(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
     except TextError:
         return False
 

@@ -32,7 +32,7 @@ class Pin:
 
     def __str__(self) -> str:
         """Return the pin's text in an address, where layer and head count from 1."""
-        size = "words" if self.words else "pieces"
+        size = "words" if self.words else "tokens"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
     @classmethod

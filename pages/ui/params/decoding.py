@@ -94,7 +94,7 @@ class DecodingParams(Params):
         """Return a copy without tokens that do not exist or cannot be written, and without tokens after an end."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
-        if any(piece >= vocabulary or piece in symbols.never_predicted for piece in forced):
+        if any(token >= vocabulary or token in symbols.never_predicted for token in forced):
             forced = ()
-        suppressed = tuple(sorted({piece for piece in self.suppressed if piece < vocabulary}))
+        suppressed = tuple(sorted({token for token in self.suppressed if token < vocabulary}))
         return replace(self, forced=forced, suppressed=suppressed)

@@ -52,9 +52,13 @@ def typed_text(default: str) -> Any:
     return parsed(default, valid, typed=True)
 
 
-def flag(default: bool = False) -> Any:
-    """Return a boolean field."""
-    return parsed(default, {"true": True, "false": False}.get)
+def flag(default: bool = False, *, former: str | None = None) -> Any:
+    """Return a boolean field.
+
+    Args:
+        former: the field's name in old addresses.
+    """
+    return parsed(default, {"true": True, "false": False}.get, former=former)
 
 
 def integer(default: int, minimum: int, maximum: int, *, former: str | None = None) -> Any:

@@ -24,7 +24,7 @@ class MatteredParams(Params, prefix="mattered_"):
         explained: WHOLE for the whole translation, or the position of a predicted token, from 1; if empty, the page
             chooses.
         against: the id of the candidate to compare with; NOTHING for none.
-        pieces: whether columns are tokens instead of words.
+        tokens: whether columns are tokens instead of words.
         slow: whether to run the slow methods even though the sentence is long.
         components: whether to show all components of the logit, not only the largest.
         deletion: whether words are deleted one after the other, in the order of `method`.
@@ -34,7 +34,7 @@ class MatteredParams(Params, prefix="mattered_"):
     part: str = part_of("what_mattered")
     explained: str = matching(f"{WHOLE}|[1-9][0-9]{{0,2}}")
     against: int = integer(NOTHING, NOTHING, MAX_ID)
-    pieces: bool = flag()
+    tokens: bool = flag(former="pieces")
     slow: bool = flag()
     components: bool = flag()
     deletion: bool = flag()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, piece_label
+from attention_atlas.browser.token_labels import bare, token_label
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import DARK, LIGHT, diverging, either
 from pages.ui.charts.tables import show_numbers
@@ -163,7 +163,7 @@ def grid_values(
     if has_heads(site):
         return found, values
     trace = asked.a
-    width = len(trace.source_pieces) if stack_of(site) == "encoder" else asked.question.step + 1
+    width = len(trace.source_tokens) if stack_of(site) == "encoder" else asked.question.step + 1
     by_position = np.full((len(values), width), np.nan)
     for at, other in columns.items():
         by_position[:, at] = values[:, at if direction == "needed" else other]
@@ -215,7 +215,7 @@ def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int,
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
     """The labels of A's tokens; a token that B has another one for is followed by it."""
     if stack_of(site) == "decoder":
-        return [piece_label(piece, asked.a.target_text) for piece in asked.a.target_pieces]
+        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = _named(asked.a), _named(asked.b)
     return [
         name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
@@ -224,7 +224,7 @@ def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]
 
 
 def _named(trace: Trace) -> list[str]:
-    return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    return [token_label(token, trace.source_text) for token in trace.source_tokens]
 
 
 def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential
@@ -107,7 +107,7 @@ def _kept(asked: Asked) -> Patches:
     for each in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
             for pair, trace, other in (((each,), asked.a, asked.b), (reversed_patches((each,)), asked.b, asked.a)):
-                patch(dict(pair), other).check(asked.reading.config, len(trace.source_pieces))
+                patch(dict(pair), other).check(asked.reading.config, len(trace.source_tokens))
             found.append(each)
     return tuple(found)
 
@@ -170,13 +170,13 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
 
 def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     """Draw how far each cell of the residual stream moves; cells outside the cone are marked."""
-    reached = cone(after.interventions, asked.reading.config, len(before.source_pieces), len(before.target_pieces))
+    reached = cone(after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens))
     moved = changes(before, after)
     st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
-    for place, stack, pieces, text in zip(
+    for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
         ("encoder", "decoder"),
-        (before.source_pieces, before.target_pieces),
+        (before.source_tokens, before.target_tokens),
         (before.source_text, before.target_text),
         strict=True,
     ):
@@ -185,7 +185,7 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
                 matrix(
                     moved[stack],
                     [str(depth) for depth in range(len(moved[stack]))],
-                    [piece_label(piece, text) for piece in pieces],
+                    [token_label(token, text) for token in tokens],
                     name="change",
                     mask=reached[stack],
                     masked=OUTSIDE,
@@ -211,7 +211,7 @@ def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched
         "sentence": question.text,
         "other": question.other,
         "step": question.step + 1,
-        "tokens": [asked.reading.tokenizer.texts[piece] for piece in question.pieces],
+        "tokens": [asked.reading.tokenizer.texts[token] for token in question.tokens],
         "patches": [patch_name(place, other) for place, other in patches],
         "written": patched.written.text,
         "logit_difference": found.run,

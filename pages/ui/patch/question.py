@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, token_label
 from pages.ui.components.text_focus import ask_for_a_word
 from pages.ui.params.patch import PatchParams
 from pages.ui.reading.pairs import PAIRS, resolved
@@ -44,12 +44,12 @@ class Asked:
 
     def named(self, number: int) -> str:
         """Markdown of one of the two compared tokens."""
-        return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.pieces[number])))}**"
+        return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
 def pick_question(reading: Reading) -> Asked:
     """Draw the second sentence, the step and the two tokens, and say how far the sentences differ there."""
-    text, target = reading.trace.source_text, tuple(piece.id for piece in reading.trace.predicted_pieces)
+    text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
         # On a narrow screen, they go below the sentence together, so that its last word is not cut off.
@@ -69,7 +69,7 @@ def pick_question(reading: Reading) -> Asked:
         raise PageEnd from None
     with places[0]:
         question = _pick_step(a, b)
-    asked = Asked(reading, a, b, replace(question, pieces=_pick_tokens(reading, a, b, question, places[1:])))
+    asked = Asked(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
     st.markdown(_says(asked), help=explain("logit", "nats", "teacher forcing"))
     return asked
 
@@ -98,11 +98,11 @@ def _take(first: str, second: str) -> None:
 
 def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
     """Draw the choice of the predicted token, and return the question there."""
-    last, chosen = len(a.predicted_pieces), session.params(PatchParams).step
+    last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
     question = question_of(a, b, min(chosen, last) - 1 if chosen else None)
     labels = {
-        number: f"{number}: {piece_label(piece, a.target_text)}"
-        for number, piece in enumerate(a.predicted_pieces, start=1)
+        number: f"{number}: {token_label(token, a.target_text)}"
+        for number, token in enumerate(a.predicted_tokens, start=1)
     }
     key = key_for("patch_step", labels.values())
 
@@ -125,19 +125,19 @@ def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
     """Draw the choice of the two tokens, and return their ids."""
     params, step = session.params(PatchParams), question.step
-    offered = [piece for piece, _ in candidates((a, b), step, OFFERED)]
-    first = params.first if params.first in offered else question.pieces[0]
-    others = [piece for piece in (params.second, *reversed(question.pieces)) if piece in offered]
-    pieces = first, next(piece for piece in others if piece != first)
-    for place, field, label, piece in zip(places, ("first", "second"), ("Does it prefer", "to"), pieces, strict=True):
-        labels = {one: entry_label(reading.tokenizer, one) for one in offered if one == piece or one not in pieces}
+    offered = [token for token, _ in candidates((a, b), step, OFFERED)]
+    first = params.first if params.first in offered else question.tokens[0]
+    others = [token for token in (params.second, *reversed(question.tokens)) if token in offered]
+    tokens = first, next(token for token in others if token != first)
+    for place, field, label, token in zip(places, ("first", "second"), ("Does it prefer", "to"), tokens, strict=True):
+        labels = {one: entry_label(reading.tokenizer, one) for one in offered if one == token or one not in tokens}
         key = key_for(f"patch_{field}", labels.values())
 
         def store(key: str = key, field: str = field) -> None:
             session.update(PatchParams, **{field: st.session_state[key], "step": step + 1})
 
-        place.selectbox(label, list(labels), format_func=labels.__getitem__, key=preset(key, piece), on_change=store)
-    return pieces
+        place.selectbox(label, list(labels), format_func=labels.__getitem__, key=preset(key, token), on_change=store)
+    return tokens
 
 
 def _says(asked: Asked) -> str:

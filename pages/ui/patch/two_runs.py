@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, piece_label, visible
+from attention_atlas.browser.token_labels import bare, token_label, visible
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.patch import PatchParams
@@ -34,12 +34,12 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
     else:
         encoder = stack_of(site) == "encoder"
         read = [
-            (trace.source_pieces, trace.source_text)
+            (trace.source_tokens, trace.source_text)
             if encoder
-            else (trace.target_pieces[: asked.question.step + 1], trace.target_text)
+            else (trace.target_tokens[: asked.question.step + 1], trace.target_text)
             for trace in (asked.a, asked.b)
         ]
-        labels = [[bare(piece_label(piece, text)) for piece in pieces] for pieces, text in read]
+        labels = [[bare(token_label(token, text)) for token in tokens] for tokens, text in read]
         partners = dict(columns)
     (_, layer, head, position), other = patches[0] if patches else (("", -1, -1, -1), -1)
 

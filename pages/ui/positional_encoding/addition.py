@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import draw_table, numbered, show_table
@@ -24,7 +24,7 @@ def show_addition(reading: Reading) -> None:
     """Draw the norms for the user's sentence, and the costs of adding and of concatenating."""
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
-    labels = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    labels = [token_label(token, trace.source_text) for token in trace.source_tokens]
     st.subheader("How long are the vectors that are added?", anchor=False)
     norms = norm_table(text, labels)
     picture, words = st.columns([5, 4], gap="large")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
     return Shuffle(" ".join(words[number] for number in order), tuple(map(int, order)))
 
 
-def moved_pieces(
-    before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
+def moved_tokens(
+    before: tuple[Token, ...], after: tuple[Token, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
 ) -> list[int] | None:
     """Return the old position of each token of the shuffled text; None if its words are tokenized differently.
 
@@ -54,6 +54,6 @@ def moved_pieces(
     moved = [*order, *range(len(order), len(groups))]
     places = [position for number in moved for position in groups[number]]
     same = len(after) == len(places) and all(
-        before[place].id == piece.id for place, piece in zip(places, after, strict=True)
+        before[place].id == token.id for place, token in zip(places, after, strict=True)
     )
     return places if same else None

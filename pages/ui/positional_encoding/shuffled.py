@@ -17,7 +17,7 @@ from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
-from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
+from pages.ui.positional_encoding.shuffle import Shuffle, moved_tokens, shuffle
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
 from pages.ui.runs.inference import CachedRuns
@@ -180,8 +180,8 @@ def times(nats: float) -> str:
 def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
     """Return Markdown that states whether shuffling changed the encoder's output, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
-    words = word_groups(typed.source_pieces, typed.source_text)
-    moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
+    words = word_groups(typed.source_tokens, typed.source_text)
+    moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)
     if moved is None:
         return "The shuffled words are split into different tokens, so no token's attention can be compared."
     with_positions, without = (

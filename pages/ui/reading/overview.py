@@ -59,14 +59,14 @@ def story(reading: Reading) -> Story:
     def told(
         words: Words, language: str, rows: set[tuple[int, ...]], partners: list[int], *, source: bool
     ) -> StoryWords:
-        sides = [links[source, word] for word in range(len(words.pieces))]
+        sides = [links[source, word] for word in range(len(words.tokens))]
 
         def strongest(found: list[WordLink]) -> list[int]:
             return [numbers.setdefault(link, len(numbers)) for link in sorted(found, key=lambda link: -link.weight)]
 
         return StoryWords(
             language=language,
-            words=[group_label(pieces, words.text, words=True) for pieces in words.pieces],
+            words=[group_label(tokens, words.text, words=True) for tokens in words.tokens],
             spoken=words.spoken,
             rows=words.rows,
             columns=words.columns,

@@ -14,7 +14,7 @@ from transformer.analysis.heads.similarity import jensen_shannon
 from transformer.analysis.heads.tasks import covered_text
 from transformer.analysis.view import View, view_of
 from transformer.analysis.words import word_groups
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 MAX_LISTED = 5
@@ -80,8 +80,8 @@ def translated(trace: Trace, word: str) -> str | None:
         None if the sentence has no such word, or no target word is aligned with it.
     """
     words = {
-        _plain(trace.source_pieces, group, trace.source_text).lower(): group
-        for group in word_groups(trace.source_pieces, trace.source_text)
+        _plain(trace.source_tokens, group, trace.source_text).lower(): group
+        for group in word_groups(trace.source_tokens, trace.source_text)
     }
     if word not in words:
         return None
@@ -92,13 +92,13 @@ def translated(trace: Trace, word: str) -> str | None:
         return None
     # The step that predicts a token is the row before it.
     best = max(aligned, key=lambda target: attention[target]) + 1
-    group = next(group for group in word_groups(trace.target_pieces, trace.target_text) if best in group)
-    return _plain(trace.target_pieces, group, trace.target_text)
+    group = next(group for group in word_groups(trace.target_tokens, trace.target_text) if best in group)
+    return _plain(trace.target_tokens, group, trace.target_text)
 
 
-def _plain(pieces: Sequence[Piece], group: Sequence[int], text: str) -> str:
+def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
     """Return the letters of a word."""
-    return covered_text([pieces[at] for at in group], text).strip(".,;:!?")
+    return covered_text([tokens[at] for at in group], text).strip(".,;:!?")
 
 
 def resolved(pair: Pair, a: Trace, b: Trace) -> str:
@@ -132,7 +132,7 @@ def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> s
     """Return Markdown: where a head looks from a word in both sentences; empty if one has no row for the word."""
     found = []
     for name, view in views.items():
-        rows = [covered_text(pieces, view.axes.row_text).strip(".,;:!?").lower() for pieces in view.axes.rows]
+        rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]
         if view.axes.kind != "encoder" or word not in rows:
             return ""
         row = view.weights[layer, head, rows.index(word)]

@@ -23,7 +23,7 @@ from pages.ui.text.hints import unknown_characters, unusual_spelling
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.config import TransformerConfig
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import AtlasError, ServerError
 from transformer.files.paths import MODEL
 from transformer.running.runs.metrics import MetricsRun
@@ -149,7 +149,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     beside[model_menu] = 1.7
     typed_width = 8 if codes else 10
     form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
-    limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
+    limit = f"up to {MAX_TOKENS} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:
         text_box(
             "sentence",
@@ -217,10 +217,10 @@ def _warnings(reading: Reading) -> list[str]:
     if ships(reading.translator):
         found += unusual_spelling(own.source_text)
     # In another script, nearly every character is unknown.
-    found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
+    found = found or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
     # A model that reads a language's code has a default for both.
-    if codes and codes[0].startswith(">") and own.source_pieces[0].role != "language":
+    if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
         found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
     if not own.complete:
         found.append("The translation reached the limit on length before it was finished.")

@@ -91,7 +91,7 @@ def _read_another(typed: str) -> None:
 
 def _effort(reading: Reading) -> str:
     own, model = reading.own, reading.translator
-    source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
+    source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
         f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}, using "
@@ -121,7 +121,7 @@ def _remarks(reading: Reading) -> list[str]:
 
 
 def _rare(own: Trace) -> list[str]:
-    words = rare_words(own.source_text, own.source_pieces)
+    words = rare_words(own.source_text, own.source_tokens)
     named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
     rare = f"The model hardly knows {named}: it splits {them} into several tokens and may get {them} wrong."
     return [rare] if words else []
@@ -129,5 +129,5 @@ def _rare(own: Trace) -> list[str]:
 
 def likelihood(trace: Trace) -> str:
     """How likely the model finds a translation."""
-    total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
-    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} per token"
+    total, tokens = float(trace.log_probs.sum()), len(trace.log_probs)
+    return f"log-probability {typeset(total)} nats, {typeset(total / tokens)} per token"

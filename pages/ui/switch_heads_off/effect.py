@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, piece_label
+from attention_atlas.browser.token_labels import bare, token_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import FIRST, PICKED, diverging
@@ -163,7 +163,7 @@ def describe_effect(
         says = f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
         old, new = (
             _spoken(trace, effect.first_difference)
-            if effect.first_difference < len(trace.predicted_pieces)
+            if effect.first_difference < len(trace.predicted_tokens)
             else "nothing"
             for trace in (effect.before, effect.free)
         )
@@ -189,7 +189,7 @@ def describe_effect(
 
 def _spoken(trace: Trace, step: int) -> str:
     """Return a token as Markdown for use in a sentence, where the space before a word needs no mark."""
-    return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
+    return f"“{markdown(bare(token_label(trace.predicted_tokens[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
@@ -205,8 +205,8 @@ def step_table(effect: Effect) -> pd.DataFrame:
     rank = np.median(scores.ranks, axis=0)
     return pd.DataFrame(
         {
-            "step": range(1, len(trace.predicted_pieces) + 1),
-            "token": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
+            "step": range(1, len(trace.predicted_tokens) + 1),
+            "token": [token_label(token, trace.target_text) for token in trace.predicted_tokens],
             "before": scores.baseline.astype(float),
             "after": scores.log_probs.astype(float).mean(axis=0),
             "change": effect.step_change.astype(float),

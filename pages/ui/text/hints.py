@@ -12,12 +12,12 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.hub_models import model_for
 from transformer.text.languages import language
 from transformer.text.vocabulary import BYTE
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 # 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
 # A word with this many tokens that contain letters counts as rare; no word of assets/sentences.txt has so many.
-MANY_PIECES = 3
+MANY_TOKENS = 3
 # The maximum number of words that a hint names, and the maximum length of each in characters.
 MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -38,15 +38,15 @@ CAPITALISED = words_of("""
 """)
 
 
-def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list[str]:
+def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list[str]:
     """Return a Markdown warning if a model has no token for some characters, and did not write them either.
 
     Args:
         text: as typed.
-        pieces: the tokens of the text.
+        tokens: of the text.
         written: its translation.
     """
-    strange = [part for part in _strange(text, pieces) if part not in written]
+    strange = [part for part in _strange(text, tokens) if part not in written]
     if not strange:
         return []
     named = ", ".join(markdown(_cut_off(part)) for part in strange[:MAX_NAMED])
@@ -57,12 +57,12 @@ def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list
     ]
 
 
-def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
+def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
     """Return the distinct parts of a text that the model reads as bytes or as its symbol for unknown text."""
     parts: list[tuple[int, int]] = []
-    for piece in pieces:
-        if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
-            start, end = piece.span
+    for token in tokens:
+        if token.span and (BYTE.fullmatch(token.text) or token.role == "unknown"):
+            start, end = token.span
             # The bytes of a character share its span. Adjacent characters, such as those of an emoji, form one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
@@ -127,18 +127,18 @@ def _is_name(word: str) -> bool:
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
-def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
+def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
     """Return the first words of a text that are rare for the model because they have many tokens; cut long words.
 
     Args:
         text: as typed.
-        pieces: the tokens of the text.
+        tokens: of the text.
     """
     found = []
-    for group in word_groups(pieces, text):
-        spans = [pieces[position].span for position in group]
+    for group in word_groups(tokens, text):
+        spans = [tokens[position].span for position in group]
         spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
-        if len(spelt) >= MANY_PIECES:
+        if len(spelt) >= MANY_TOKENS:
             word = text[spelt[0][0] : spelt[-1][1]]
             found.append(_cut_off(word))
     return list(dict.fromkeys(found))[:MAX_NAMED]

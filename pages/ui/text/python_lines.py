@@ -153,7 +153,7 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
             "from transformer.running.runs.scores import ContrastsRun",
             f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
             f"translator = {loading(folder)}",
-            f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.pieces}, (changed,))",
+            f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.tokens}, (changed,))",
             f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
             "print(translator.get(run), written.text)",
         )

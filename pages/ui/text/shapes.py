@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
@@ -27,8 +27,8 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
     """Return the size that each letter of a shape stands for."""
     return {
         "B": 1,
-        "S": len(trace.source_pieces),
-        "T": len(trace.target_pieces),
+        "S": len(trace.source_tokens),
+        "T": len(trace.target_tokens),
         "D": config.d_model,
         "K": config.d_head,
         "F": config.d_ff,
@@ -42,11 +42,11 @@ def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
     return f"[{letters}] = [{', '.join(shown)}]"
 
 
-def piece_labels(trace: Trace, letter: str) -> list[str]:
+def token_labels(trace: Trace, letter: str) -> list[str]:
     """Return the labels of the tokens that a letter of a shape counts."""
     if letter == "S":
-        return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
-    return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]
+        return [token_label(token, trace.source_text) for token in trace.source_tokens]
+    return [token_label(token, trace.target_text) for token in trace.target_tokens]
 
 
 def folded(formula: str) -> str:

@@ -102,8 +102,8 @@ def describe_answer(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
         verdict = f":red-background[wrong]: it does not stop; the right answer is **{markdown(right)}**"
     else:
         verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
-    pieces = (*found.written, *([END] if found.ended else []))
-    sure = ", ".join(f"{markdown(piece)} {share:.2f}" for piece, share in zip(pieces, found.probabilities, strict=True))
+    tokens = (*found.written, *([END] if found.ended else []))
+    sure = ", ".join(f"{markdown(token)} {share:.2f}" for token, share in zip(tokens, found.probabilities, strict=True))
     return (
         f"After step {snapshot.step:,} the model answers {markdown(task.write(found.item.source))} with "
         f"**{markdown(written)}**: {verdict}.  \nProbability of each token: {sure}."

@@ -13,7 +13,7 @@ from transformer.tasks.events import Event
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import TaskRun
 from transformer.tasks.scores import SCORES
-from transformer.tasks.task import Pieces
+from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
 # Labels of the start and end symbols, shorter than on other pages because they cannot be confused with single letters.
@@ -81,7 +81,7 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
     return pack(complete, np.concatenate(attention, axis=1))
 
 
-def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, tuple[list[str], list[str]]]:
+def kind_labels(source: Tokens, read: Tokens, predicted: Tokens) -> dict[Kind, tuple[list[str], list[str]]]:
     """Return the labels of rows and columns for each kind.
 
     Args:
@@ -90,7 +90,7 @@ def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, t
         predicted: the predicted tokens, one more than those in `read`.
     """
     columns, reads = [*source, END], [START, *read]
-    steps = [f"in: {piece} → out: {out}" for piece, out in zip(reads, predicted, strict=True)]
+    steps = [f"in: {token} → out: {out}" for token, out in zip(reads, predicted, strict=True)]
     return {"encoder": (columns, columns), "decoder": (steps, reads), "cross": (steps, columns)}
 
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, piece_label
+from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, token_label
 from pages.ui.params.pages import PAGES
 from pages.ui.text.number_format import typeset
 from transformer.analysis.heads.metrics import HeadMetrics
@@ -137,12 +137,12 @@ def film_frames(
     film = {frame.name: frame for frame in sentence_film(trace, weights, metrics, word)}
     words = source_words(trace)
     labels = {
-        "source": [piece_label(piece, trace.source_text) for piece in trace.source_pieces],
-        "target": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
-        "predicted": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
-        "words": [group_label(pieces, trace.source_text, words=True) for pieces in words.pieces],
+        "source": [token_label(token, trace.source_text) for token in trace.source_tokens],
+        "target": [token_label(token, trace.target_text) for token in trace.target_tokens],
+        "predicted": [token_label(token, trace.target_text) for token in trace.predicted_tokens],
+        "words": [group_label(tokens, trace.source_text, words=True) for tokens in words.tokens],
     }
-    row, step, count = film["tokens"].row, film["next"].row, len(trace.predicted_pieces)
+    row, step, count = film["tokens"].row, film["next"].row, len(trace.predicted_tokens)
     looks = np.maximum(film["weights"].lines[-1].numbers, film["cross"].lines[0].numbers)
     kept = {
         "source": _largest(looks, row),

@@ -211,7 +211,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 def without(trace: Trace, group: Group) -> str:
     """Return the sentence without the characters of some tokens."""
-    spans = [piece.span for piece in (trace.source_pieces[position] for position in group) if piece.span is not None]
+    spans = [token.span for token in (trace.source_tokens[position] for position in group) if token.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 
 

@@ -29,7 +29,7 @@ EXPLAINED = "mattered_word"
 def pick_question(reading: Reading) -> AttributionQuestion:
     """Draw the words of the translation as buttons, and the other candidates; return the question."""
     trace, params = reading.trace, session.params(MatteredParams)
-    words = not params.pieces
+    words = not params.tokens
     chosen = explained_group(trace, params) or _telling(reading, words=words)
     groups = {group[0] + 1: group for group in spoken(trace, words=words)}
     asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
@@ -48,7 +48,7 @@ def pick_question(reading: Reading) -> AttributionQuestion:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked != WHOLE:
             _pick_other(reading, groups[int(asked)])
-        st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "pieces"))
+        st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
     question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
     if question.other and len(groups[int(asked)]) > 1:
         st.caption("Candidates are single tokens, so what is compared is the first token of the word.")
@@ -59,8 +59,8 @@ def _pick_other(reading: Reading, group: Group) -> None:
     probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
     against = session.params(MatteredParams).against
     labels = {NOTHING: "no other word"} | {
-        piece: f"{entry_label(reading.translator.tokenizer, piece)} ({probability:.1%})"
-        for piece, probability in probabilities.items()
+        token: f"{entry_label(reading.translator.tokenizer, token)} ({probability:.1%})"
+        for token, probability in probabilities.items()
     }
     key = key_for("mattered_other", labels.values())
 

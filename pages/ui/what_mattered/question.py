@@ -12,7 +12,7 @@ from attention_atlas.browser.token_labels import bare, entry_label, group_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group, groups_of, has_word
-from transformer.attribution.attribution import Target, piece_groups, whole_sentence
+from transformer.attribution.attribution import Target, token_groups, whole_sentence
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
@@ -72,21 +72,21 @@ def shown(label: str) -> str:
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
     """Return the positions of each predicted word, or of each token."""
-    return groups_of(trace.predicted_pieces, trace.target_text, words=words)
+    return groups_of(trace.predicted_tokens, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
     """Return unique labels of the predicted words or tokens."""
-    pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
-    return disambiguated(group_label(each, trace.target_text, words=words) for each in pieces)
+    tokens = ([trace.predicted_tokens[position] for position in group] for group in groups)
+    return disambiguated(group_label(each, trace.target_text, words=words) for each in tokens)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
     """Return the positions and unique labels of the source columns, and the columns that are not special tokens."""
-    groups, _ = piece_groups(trace, words=words)
-    pieces = [[trace.source_pieces[position] for position in group] for group in groups]
-    labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in pieces))
-    return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
+    groups, _ = token_groups(trace, words=words)
+    tokens = [[trace.source_tokens[position] for position in group] for group in groups]
+    labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in tokens))
+    return groups, labels, tuple(column for column, group in enumerate(tokens) if not group[0].special)
 
 
 def ask(
@@ -98,7 +98,7 @@ def ask(
         chosen: the positions of the word that the page chose, used if the user's choice does not exist.
         languages: the languages of the model.
     """
-    words = not params.pieces
+    words = not params.tokens
     source, source_labels, ranked = source_columns(trace, words=words)
     group = explained_group(trace, params) or chosen
     whole = params.explained == WHOLE
@@ -109,7 +109,7 @@ def ask(
         # A candidate is an alternative to a single token: the first token of the word, where the word was decided.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
-    _, prefix = piece_groups(trace, words=words)
+    _, prefix = token_groups(trace, words=words)
     prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
     return AttributionQuestion(
         target=target,
@@ -121,7 +121,7 @@ def ask(
         source_labels=source_labels,
         prefix_labels=tuple(
             disambiguated(
-                group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
+                group_label([trace.target_tokens[position] for position in each], trace.target_text, words=words)
                 for each in prefix
             )
         ),
@@ -135,22 +135,22 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
-    return next((group for group in spoken(trace, words=not params.pieces) if position in group), None)
+    return next((group for group in spoken(trace, words=not params.tokens) if position in group), None)
 
 
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
     """Return the id of the candidate to compare with; NOTHING if there is none."""
-    taken = trace.predicted_pieces[group[0]].id
+    taken = trace.predicted_tokens[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
     """Return the probabilities of the other candidates for a word's first token, by id, best first."""
-    taken, position = trace.predicted_pieces[group[0]].id, group[0]
+    taken, position = trace.predicted_tokens[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
-    return {piece: float(np.exp(log_prob)) for piece, log_prob in listed if piece not in left_out}
+    return {token: float(np.exp(log_prob)) for token, log_prob in listed if token not in left_out}
 
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
@@ -161,7 +161,7 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
         words: whether groups are words instead of tokens.
     """
     groups = [
-        group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces, trace.target_text)
+        group for group in spoken(trace, words=words) if has_word(group, trace.predicted_tokens, trace.target_text)
     ]
     differing = [group for group in groups if tops[group[0]] != others[group[0]]]
     if differing:
@@ -171,4 +171,4 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 def is_long(trace: Trace) -> bool:
     """Return whether slow methods run only on request."""
-    return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG
+    return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
@@ -59,7 +59,7 @@ def show_sides(reading: Reading) -> None:
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
-        f"Least {source} at step {lowest + 1}, where it writes “{markdown(_piece(reading.trace, lowest))}”: "
+        f"Least {source} at step {lowest + 1}, where it writes “{markdown(_token(reading.trace, lowest))}”: "
         f"{shares[lowest]:.0%}",
     ):
         show_altair(
@@ -83,13 +83,13 @@ def show_sides(reading: Reading) -> None:
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
     """Return a table with one row per step and method: the share of the source, from 0 to 1."""
-    pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
+    tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     return pd.concat(
         [
             pd.DataFrame(
                 {
-                    "step": range(1, len(pieces) + 1),
-                    "token": pieces,
+                    "step": range(1, len(tokens) + 1),
+                    "token": tokens,
                     "method": title(each.method),
                     "share": each.source_share(),
                 }
@@ -102,8 +102,8 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
 
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
     """Return a line chart of a `share_table`; `source` is the language of the sentence."""
-    pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
-    axis, names = labelled_axis("step_labels", pieces, values=thinned(pieces), labelAngle=-60, labelAlign="right")
+    tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
+    axis, names = labelled_axis("step_labels", tokens, values=thinned(tokens), labelAngle=-60, labelAlign="right")
     lines = (
         alt.Chart(table)
         .mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5)
@@ -133,8 +133,8 @@ def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Langua
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
     read, written = (
-        markdown(piece_label(pieces[lowest], trace.target_text))
-        for pieces in (trace.target_pieces, trace.predicted_pieces)
+        markdown(token_label(tokens[lowest], trace.target_text))
+        for tokens in (trace.target_tokens, trace.predicted_tokens)
     )
     leaning = int((shares < HALF).sum())
     return (
@@ -172,7 +172,7 @@ def _wrong_beginning(reading: Reading) -> None:
         st.markdown(
             f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
             f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
-            f"“**{markdown(_piece(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
+            f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
             f"{before:.0%}."
         )
     else:
@@ -182,8 +182,8 @@ def _wrong_beginning(reading: Reading) -> None:
         )
 
 
-def _piece(trace: Trace, step: int) -> str:
-    return piece_label(trace.predicted_pieces[step], trace.target_text)
+def _token(trace: Trace, step: int) -> str:
+    return token_label(trace.predicted_tokens[step], trace.target_text)
 
 
 def _force(runs: CachedRuns, text: str) -> None:

@@ -19,8 +19,8 @@ from pages.ui.params.your_own_attention import NAME
 from pages.ui.runs.shared import SharedResults
 from transformer.errors import AtlasError, AttentionError
 from transformer.values.kinds import KINDS
-from transformer.values.tokens import Piece
-from transformer.values.trace import Trace
+from transformer.values.tokens import Token
+from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
 # The environment variable that sets another folder.
@@ -48,14 +48,14 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
     target_offsets: list[tuple[int, int] | None] | None = None
 
 
-class TraceText(msgspec.Struct):
+class TraceText(msgspec.Struct, rename=STORED):
     """The values in a trace's archive other than its arrays, as far as they are shown."""
 
     source_text: str
     target_text: str
-    source_pieces: tuple[Piece, ...]
-    target_pieces: tuple[Piece, ...]
-    predicted_pieces: tuple[Piece, ...]
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    predicted_tokens: tuple[Token, ...]
 
 
 def folder() -> Path:
@@ -140,6 +140,6 @@ def _of_arrays(content: bytes) -> Trace:
         **given,
         source_text=said.source_text,
         target_text=said.target_text,
-        source_tokens=said.source_pieces,
-        target_tokens=(*said.target_pieces, *said.predicted_pieces[-1:]),
+        source_tokens=said.source_tokens,
+        target_tokens=(*said.target_tokens, *said.predicted_tokens[-1:]),
     )

@@ -186,10 +186,10 @@ def test_effect_combines_the_numbers_of_its_runs(small_translator):
     effect = effect_of(small_translator, TEXT, changes)
     assert effect.before.equals(small_translator.trace(TEXT))
     assert effect.free.equals(small_translator.trace(TEXT, interventions=changes))
-    assert effect.after.predicted_pieces == effect.before.predicted_pieces
+    assert effect.after.predicted_tokens == effect.before.predicted_tokens
     np.testing.assert_allclose(effect.step_change, effect.after.log_probs - effect.before.log_probs, atol=1e-5)
     assert effect.change == pytest.approx(float(effect.step_change.sum()), abs=1e-5)
-    old, new = effect.before.predicted_pieces, effect.free.predicted_pieces
+    old, new = effect.before.predicted_tokens, effect.free.predicted_tokens
     if effect.first_difference is None:
         assert old == new
     else:
@@ -207,7 +207,7 @@ def test_effect_runs_each_model_once_per_translation(small_translator):
     effect = effect_of(small_translator, TEXT, changes)
     counter.remove()
     assert len(read) == 3
-    scores = small_translator.score(TEXT, [piece.id for piece in effect.before.predicted_pieces], [changes])
+    scores = small_translator.score(TEXT, [token.id for token in effect.before.predicted_tokens], [changes])
     for part in fields(scores):
         np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
 

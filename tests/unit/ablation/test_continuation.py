@@ -31,9 +31,9 @@ def test_unchanged_model_repeats_its_translation(shaped_translator):
     for step in (None, 0, 2, 999):
         found = continue_from(shaped_translator, own, after, step)
         # A longer given prefix allows a longer output; these models never end on their own.
-        ids = [piece.id for piece in own.predicted_pieces]
-        assert [piece.id for piece in found.written.pieces[: len(ids)]] == ids
-        assert not found.step_change.any() and found.next_pieces[0] == found.next_pieces[1]
+        ids = [token.id for token in own.predicted_tokens]
+        assert [token.id for token in found.written.tokens[: len(ids)]] == ids
+        assert not found.step_change.any() and found.next_tokens[0] == found.next_tokens[1]
 
 
 @ONE_SHAPE
@@ -45,11 +45,11 @@ def test_changed_model_continues_after_the_words_before_the_step(shaped_translat
     np.testing.assert_array_equal(after.log_probs[:3], before.log_probs[:3])
     found = continue_from(shaped_translator, before, after)
     assert found.step == telling_step(before, after) == 3
-    read = [piece.id for piece in before.predicted_pieces]
-    assert [piece.id for piece in found.written.pieces[:3]] == read[:3]
+    read = [token.id for token in before.predicted_tokens]
+    assert [token.id for token in found.written.tokens[:3]] == read[:3]
     # The first token of its own is the most likely one in the pass over the whole translation.
-    assert found.written.pieces[3].id == found.next_pieces[1] == int(after.candidate_ids[3, 0])
-    assert continue_from(shaped_translator, before, after, 1).written.pieces[1].id == int(after.candidate_ids[1, 0])
+    assert found.written.tokens[3].id == found.next_tokens[1] == int(after.candidate_ids[3, 0])
+    assert continue_from(shaped_translator, before, after, 1).written.tokens[1].id == int(after.candidate_ids[1, 0])
 
 
 @ONE_SHAPE
@@ -68,11 +68,11 @@ def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
 def test_candidate_probabilities_of_both_runs_equal_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
     rows = candidates((before, after), 2, 5)
-    ids = [piece for piece, _ in rows]
+    ids = [token for token, _ in rows]
     assert len(set(ids)) == len(ids) and {*before.candidate_ids[2, :5], *after.candidate_ids[2, :5]} == set(ids)
-    for piece, log_probs in rows:
+    for token, log_probs in rows:
         for trace, log_prob in zip((before, after), log_probs, strict=True):
-            at = np.flatnonzero(trace.candidate_ids[2] == piece)
+            at = np.flatnonzero(trace.candidate_ids[2] == token)
             assert np.isnan(log_prob) if not len(at) else log_prob == trace.candidate_log_probs[2, at[0]]
     most = [np.nanmax(log_probs) for _, log_probs in rows]
     assert most == sorted(most, reverse=True)

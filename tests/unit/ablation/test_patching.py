@@ -59,7 +59,7 @@ def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     interventions = patch(PLACES[name], other)
     moved = changes(before, read(shaped_translator, TEXT, interventions))
-    reached = cone(interventions, shaped_translator.config, len(before.source_pieces), len(before.target_pieces))
+    reached = cone(interventions, shaped_translator.config, len(before.source_tokens), len(before.target_tokens))
     for stack, change in moved.items():
         np.testing.assert_array_equal(change[~reached[stack]], 0.0)
     # The first reached cells do change.
@@ -71,7 +71,7 @@ def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
 @ONE_SHAPE
 def test_patching_a_whole_layer_reproduces_the_other_run_in_later_layers(shaped_translator):
     other = read(shaped_translator, OTHER)
-    encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_pieces))}
+    encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_tokens))}
     patched = read(shaped_translator, TEXT, patch(encoder, other))
     np.testing.assert_array_equal(patched.encoder[1:], other.encoder[1:])
     np.testing.assert_array_equal(patched.details["encoder_residual"][2:], other.details["encoder_residual"][2:])
@@ -96,8 +96,8 @@ def test_stepwise_decoding_applies_the_patches_of_every_step(shaped_translator):
     free = shaped_translator.trace("A dog.", interventions=patch({("cross.outputs", 0, 1, 2): 3}, other))
     written = shaped_translator.translate_variants(TEXT, [interventions, Interventions()])
     alone = shaped_translator.translate(TEXT, interventions=interventions)
-    assert written[0] == alone.pieces
-    assert [piece.id for piece in free.predicted_pieces[:-1]] == free.candidate_ids[:-1, 0].tolist()
+    assert written[0] == alone.tokens
+    assert [token.id for token in free.predicted_tokens[:-1]] == free.candidate_ids[:-1, 0].tolist()
 
 
 @pytest.fixture
@@ -152,13 +152,13 @@ def test_patching_finds_the_deciding_head_that_attention_misses(two_headed):
     # Attention to the deciding word: nearly all in the head that nothing reads, an even share in the one that decides.
     trace = translator.get(question.runs[0])
     to_word = trace.cross[0, :, question.step, question.step]
-    assert to_word[0] > 0.9 and to_word[1] == pytest.approx(1 / len(trace.source_pieces))
+    assert to_word[0] > 0.9 and to_word[1] == pytest.approx(1 / len(trace.source_tokens))
 
 
 @ONE_SHAPE
 def test_grid_of_effects_equals_single_patches(shaped_translator):
     other = read(shaped_translator, OTHER)
-    ids = tuple(piece.id for piece in other.predicted_pieces)
+    ids = tuple(token.id for token in other.predicted_tokens)
     question = PatchingQuestion(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
     before = read(shaped_translator, TEXT)
     for site, cell in (("encoder.residual", (1, 2)), ("decoder.feed_forward", (0, 3)), ("cross.outputs", (1, 2))):
@@ -168,19 +168,19 @@ def test_grid_of_effects_equals_single_patches(shaped_translator):
         assert single.patched == pytest.approx(found.patched[cell], abs=1e-5)
         trace = read(shaped_translator, TEXT, patch(cells[cell], other))
         known = dict(zip(trace.candidate_ids[3].tolist(), trace.candidate_log_probs[3].tolist(), strict=True))
-        if set(question.pieces) <= set(known):
-            expected = known[question.pieces[0]] - known[question.pieces[1]]
+        if set(question.tokens) <= set(known):
+            expected = known[question.tokens[0]] - known[question.tokens[1]]
             assert found.patched[cell] == pytest.approx(expected, abs=1e-4)
 
 
 @ONE_SHAPE
 def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_translator):
     other = read(shaped_translator, OTHER)
-    ids = tuple(piece.id for piece in other.predicted_pieces)
+    ids = tuple(token.id for token in other.predicted_tokens)
     question = PatchingQuestion(TEXT, OTHER, ids, 2, (ids[2], ids[3]))
     everything = tuple(
         (("encoder.residual", shaped_translator.config.encoder_layers, 0, at), at)
-        for at in range(len(other.source_pieces))
+        for at in range(len(other.source_tokens))
     )
     found = shaped_translator.get(PatchRun(question, everything))
     assert found.patched == pytest.approx(found.other, abs=1e-5)
@@ -202,7 +202,7 @@ def test_effect_is_undefined_if_the_two_runs_hardly_differ():
     ],
 )
 def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
-    sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
+    sides = [tokenizer.tokens(tokenizer.encode_ids(text)) for text in texts]
     found = matched_positions(*sides, texts)
     if expected == "all":
         assert found == {at: at for at in range(len(sides[0]))}
@@ -214,7 +214,7 @@ def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
 def test_matching_in_reverse_gives_the_inverse_pairs(tokenizer):
     """For two exchanged words, the matching may choose either of them."""
     texts = "I see a big old dog.", "I see a old big dog."
-    sides = [tokenizer.pieces(tokenizer.encode_ids(text)) for text in texts]
+    sides = [tokenizer.tokens(tokenizer.encode_ids(text)) for text in texts]
     found, back = matched_positions(*sides, texts), matched_positions(*sides[::-1], texts[::-1])
     assert back == {other: one for one, other in found.items()} and found != back
 

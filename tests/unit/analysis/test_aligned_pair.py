@@ -20,14 +20,14 @@ def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
     words = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "words")
     assert words.source[-2:] == ("tired", ".") and words.target[-2:] == ("war", ".")
     tokens = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "tokens")
-    assert tokens.source == tuple(piece.text for piece in trace.source_pieces[:-1])
+    assert tokens.source == tuple(token.text for token in trace.source_tokens[:-1])
 
 
 def test_chosen_step_decides_which_row_aligns_a_token(small_translator):
     trace = small_translator.trace("I have a dream.", "Ich habe")
-    source = [not piece.special for piece in trace.source_pieces]
+    source = [not token.special for token in trace.source_tokens]
     for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):
-        rows = trace.cross[0, 0, shift : shift + len(trace.predicted_pieces) - 1]
+        rows = trace.cross[0, 0, shift : shift + len(trace.predicted_tokens) - 1]
         expected = [(int(np.where(source, row, -1).argmax()), at) for at, row in enumerate(rows)]
         assert list(align(trace, aligner, "tokens").links) == expected
 
@@ -37,11 +37,11 @@ def test_weight_of_a_word_sums_its_tokens_over_the_mean_of_its_rows(small_transl
     pair = align(trace, AT_PREDICTED, "spaces")
     assert pair.source == ("grandmother", "sleeps") and pair.target == ("Großmutter", "schläft")
     groups = [
-        [at for at, piece in enumerate(pieces) if piece.span and begin <= piece.span[0] < end]
-        for pieces, begin, end in (
-            (trace.source_pieces, 0, 11),
-            (trace.source_pieces, 12, 18),
-            (trace.predicted_pieces, 0, 10),
+        [at for at, token in enumerate(tokens) if token.span and begin <= token.span[0] < end]
+        for tokens, begin, end in (
+            (trace.source_tokens, 0, 11),
+            (trace.source_tokens, 12, 18),
+            (trace.predicted_tokens, 0, 10),
         )
     ]
     first, second = (trace.cross[0, 0][np.ix_(groups[2], columns)].sum(axis=1).mean() for columns in groups[:2])

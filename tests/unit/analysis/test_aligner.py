@@ -18,7 +18,7 @@ def metrics(predicted, read):
 
 def test_aligner_uses_the_layer_and_step_of_its_best_head():
     found = find_aligner(metrics([[0.1, 0.2, 0.6], [0.6, 0.7, 0.7]], [[0.72, 0.4, 0.77], [0.1, np.nan, 0.1]]))
-    assert found == Aligner(layer=0, heads=(2, 0), step="read", agreement=0.77, pieces=20)
+    assert found == Aligner(layer=0, heads=(2, 0), step="read", agreement=0.77, tokens=20)
 
 
 def test_model_whose_heads_align_too_few_tokens_has_no_aligner():
@@ -33,6 +33,6 @@ def test_file_of_the_shipped_model_names_its_alignment_heads():
         "layer": found.layer,
         "heads": list(found.heads),
         "step": found.step,
-        "pieces": found.pieces,
+        "pieces": found.tokens,
         "agreement": pytest.approx(found.agreement),
     }

@@ -44,14 +44,14 @@ def test_shifted_alignment_uses_the_step_that_reads_the_token(made_up_trace):
     trace = made_up_trace(["a", "b"], ["x", "y", "z"], cross=cross)
     assert alignment_rows(trace, shift=False)[0, 0].tolist() == cross[:3].tolist(), "row t predicts target token t"
     assert alignment_rows(trace, shift=True)[0, 0].tolist() == cross[1:].tolist(), "row t + 1 reads it"
-    read = [piece.text for piece in trace.target_pieces[1:]]
-    assert read == [piece.text for piece in trace.predicted_pieces[:-1]] == ["▁x", "▁y", "▁z"]
+    read = [token.text for token in trace.target_tokens[1:]]
+    assert read == [token.text for token in trace.predicted_tokens[:-1]] == ["▁x", "▁y", "▁z"]
 
 
 def test_copying_model_aligns_where_it_predicts(copying_translator):
     trace = copying_translator.trace("the old dog")
     special = special_columns(trace)
-    count = len(trace.target_pieces) - 1
+    count = len(trace.target_tokens) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
     assert predicted.tolist() == consensus(trace).tolist() == list(range(count))
     # It is one position too far, up to the end symbol, which aligns with nothing.

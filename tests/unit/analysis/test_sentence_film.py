@@ -51,7 +51,7 @@ def test_film_shows_the_words_and_tokens_of_the_sentence(film):
     groups = source_words(trace).rows
     assert frames["words"].row == WORD and numbers(frames["words"]) == [[len(group) for group in groups]]
     assert frames["tokens"].row == groups[WORD][0]
-    assert numbers(frames["tokens"]) == [[piece.id for piece in trace.source_pieces]]
+    assert numbers(frames["tokens"]) == [[token.id for token in trace.source_tokens]]
 
 
 def test_film_shows_the_vector_that_enters_the_first_layer(film):

@@ -37,7 +37,7 @@ def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
         np.testing.assert_allclose(found.output(), expected, atol=1e-5)
         split = head_identifiability(trace, weights, kind, layer, 4)
         np.testing.assert_allclose(split.effective @ found.transformed[4], found.heads()[4], atol=1e-5)
-        assert split.warning == (len(trace.key_pieces(kind)) > 32)
+        assert split.warning == (len(trace.key_tokens(kind)) > 32)
         one = cell(trace, weights, kind, layer, 4, 9, 7)
         assert one.raw_score / one.divisor == pytest.approx(one.score, abs=1e-5)
         np.testing.assert_allclose(one.exponentials / one.exponentials.sum(), one.weights, atol=1e-5)
@@ -46,5 +46,5 @@ def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
 
 def test_generator_weights_reproduce_the_trace_probabilities(shipped, trace):
     probabilities = prediction(trace, shipped.weights()).probabilities
-    taken = probabilities[np.arange(len(probabilities)), [piece.id for piece in trace.predicted_pieces]]
+    taken = probabilities[np.arange(len(probabilities)), [token.id for token in trace.predicted_tokens]]
     np.testing.assert_allclose(np.log(taken), trace.log_probs, atol=1e-5)

@@ -30,8 +30,8 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 def test_view_without_merging_or_hiding_equals_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
-    assert [group[0] for group in view.axes.rows] == list(trace.query_pieces(kind))
-    assert [group[0] for group in view.axes.columns] == list(trace.key_pieces(kind))
+    assert [group[0] for group in view.axes.rows] == list(trace.query_tokens(kind))
+    assert [group[0] for group in view.axes.columns] == list(trace.key_tokens(kind))
 
 
 def test_first_step_of_cross_attention_is_never_hidden(trace):

@@ -65,7 +65,7 @@ def test_tied_links_keep_their_order_and_word_pairs_have_one_link(trace):
 def test_links_exclude_symbols_punctuation_and_neighbouring_words(trace):
     links = found(trace)
     for words in (source_words(trace), target_words(trace)):
-        assert not any(piece.special for pieces in words.pieces for piece in pieces)
+        assert not any(token.special for tokens in words.tokens for token in tokens)
         assert words.spoken == (True, True, True, True, False)
     assert all(4 not in (link.row, link.column) for link in links)
     assert all(abs(link.row - link.column) > 1 for link in links if link.kind != "cross")

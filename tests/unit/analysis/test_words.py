@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 
 from transformer.analysis.words import merge_mask, merge_words, word_groups
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 def located(*spelt):
     """Return sentencepiece tokens with their spans, and their text."""
     roles = {"<s>": "start", "</s>": "end"}
-    text, pieces = "", []
+    text, tokens = "", []
     for each in spelt:
         if each in roles:
-            pieces.append(Piece(9, each, None, roles[each]))
+            tokens.append(Token(9, each, None, roles[each]))
             continue
         surface = each.replace("▁", " ")
         begin = len(text) + len(surface) - len(surface.lstrip(" "))
         text += surface
-        pieces.append(Piece(9, each, (begin, len(text))))
-    return tuple(pieces), text
+        tokens.append(Token(9, each, (begin, len(text))))
+    return tuple(tokens), text
 
 
-def words(pieces, text):
+def words(tokens, text):
     """Return the characters that each word covers."""
-    spans = [[pieces[at].span for at in group if pieces[at].span] for group in word_groups(pieces, text)]
+    spans = [[tokens[at].span for at in group if tokens[at].span] for group in word_groups(tokens, text)]
     return [text[each[0][0] : each[-1][1]] for each in spans if each]
 
 
@@ -63,14 +63,14 @@ def test_words_beside_a_script_without_spaces_are_split_as_usual(spelt, expected
 
 def test_bytes_and_other_tokens_of_one_character_stay_together():
     """For this vocabulary an emoji is four bytes, "…" three full stops, and "は" three bytes."""
-    pieces = (
-        Piece(9, "▁", (0, 0)),
-        *[Piece(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
-        *[Piece(9, ".", (1, 2))] * 3,
-        *[Piece(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
-        Piece(9, "a", (3, 4)),
+    tokens = (
+        Token(9, "▁", (0, 0)),
+        *[Token(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
+        *[Token(9, ".", (1, 2))] * 3,
+        *[Token(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
+        Token(9, "a", (3, 4)),
     )
-    assert word_groups(pieces, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))
+    assert word_groups(tokens, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))
 
 
 def test_attention_to_a_word_is_summed_and_from_a_word_averaged():

@@ -24,8 +24,8 @@ def changed_copier(copying_translator: Translator) -> Callable[[Change], Transla
         model = build(config)
         arrays = copying_translator.weights().arrays
         weights = {name: torch.tensor(arrays[name]) for name, _ in model.named_parameters()}
-        pieces = slice(0, config.source_vocabulary)
-        change(weights, pieces, slice(pieces.stop, pieces.stop + config.max_positions))
+        tokens = slice(0, config.source_vocabulary)
+        change(weights, tokens, slice(tokens.stop, tokens.stop + config.max_positions))
         model.load_state_dict(weights, strict=False)
         return Translator(
             Checkpoint(model.eval().requires_grad_(False), copying_translator.tokenizer), device="cpu", version="known"
@@ -34,7 +34,7 @@ def changed_copier(copying_translator: Translator) -> Callable[[Change], Transla
     return changed
 
 
-def look_one_ahead(weights, pieces, places):
+def look_one_ahead(weights, tokens, places):
     """Let decoder row t look at source position t + 1 and predict its token."""
     query = weights["decoder_layers.0.cross_attention.in_projection.weight"].chunk(3)[0]
     query[places, places] = torch.eye(places.stop - places.start).roll(1, dims=0)
@@ -50,18 +50,18 @@ def next_copier(changed_copier) -> Translator:
 def distracted_copier(changed_copier) -> Translator:
     """A model like `next_copier` with nine tenths of its cross-attention on the end symbol, whose value is 0."""
 
-    def change(weights, pieces, places):
-        look_one_ahead(weights, pieces, places)
+    def change(weights, tokens, places):
+        look_one_ahead(weights, tokens, places)
         name = "decoder_layers.0.cross_attention"
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
         # Value of every other token, minus the mean, so that the part that layer normalisation subtracts has no value
         # either.
-        others = torch.ones(pieces.stop)
+        others = torch.ones(tokens.stop)
         others[END] = 0
-        value[pieces, pieces] = torch.diag(others) - torch.outer(others, others) / others.sum()
-        weights[f"{name}.out_projection.weight"][pieces, pieces] = 10 * torch.eye(pieces.stop)
+        value[tokens, tokens] = torch.diag(others) - torch.outer(others, others) / others.sum()
+        weights[f"{name}.out_projection.weight"][tokens, tokens] = 10 * torch.eye(tokens.stop)
 
     return changed_copier(change)
 
@@ -70,8 +70,8 @@ def distracted_copier(changed_copier) -> Translator:
 def mixing_copier(changed_copier) -> Translator:
     """A model whose encoder moves the token from position t + 1 to position t, where cross-attention looks."""
 
-    def change(weights, pieces, places):
+    def change(weights, tokens, places):
         # This doubles the part of the token that is already there, and leaves the positions readable.
-        weights["encoder_layers.0.self_attention.out_projection.weight"][pieces, pieces] = 0.15 * torch.eye(pieces.stop)
+        weights["encoder_layers.0.self_attention.out_projection.weight"][tokens, tokens] = 0.15 * torch.eye(tokens.stop)
 
     return changed_copier(change)

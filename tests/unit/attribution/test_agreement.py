@@ -42,9 +42,9 @@ def test_kendalls_tau_accounts_for_ties_on_both_sides():
     assert np.isnan(kendall_tau(np.ones(3), np.arange(3.0)))
 
 
-@pytest.mark.parametrize(("pieces", "deviation"), [(5, 0.408), (8, 0.289), (12, 0.221), (20, 0.162), (40, 0.110)])
-def test_standard_deviation_matches_unrelated_rankings(pieces, deviation):
-    assert chance_deviation(pieces) == pytest.approx(deviation, abs=5e-4)
+@pytest.mark.parametrize(("tokens", "deviation"), [(5, 0.408), (8, 0.289), (12, 0.221), (20, 0.162), (40, 0.110)])
+def test_standard_deviation_matches_unrelated_rankings(tokens, deviation):
+    assert chance_deviation(tokens) == pytest.approx(deviation, abs=5e-4)
 
 
 def test_tau_of_one_half_is_not_significant_with_eight_words():
@@ -99,7 +99,7 @@ def test_deleting_the_words_found_by_a_method_lowers_the_score_most(next_copier)
     trace = next_copier.trace("The dog and the cat")
     target = [Target((3,))]
     found = next_copier.attribute(trace, "erasure", target)
-    curves = next_copier.deletion_curves(trace, found, range(len(trace.source_pieces) - 1))
+    curves = next_copier.deletion_curves(trace, found, range(len(trace.source_tokens) - 1))
     assert curves.best_first[1] < curves.best_first[0] - 1
     assert curves.gap > 0 and (curves.below_random > -1e-6).all()
 

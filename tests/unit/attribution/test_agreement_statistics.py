@@ -21,7 +21,7 @@ def test_agreement_of_a_sentence_is_measured_on_one_of_its_words(small_translato
             [small_translator.attribute(trace, method, [Target((position,))], words=True) for method in METHODS],
             range(6),
         )
-        for position in range(len(trace.predicted_pieces) - 1)
+        for position in range(len(trace.predicted_tokens) - 1)
     )
     assert any(np.allclose(found.tau.mean, each.tau) for each in every), "a word of one token was drawn"
     np.testing.assert_array_equal(found.tau.low, found.tau.high)

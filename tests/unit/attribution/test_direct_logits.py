@@ -8,7 +8,7 @@ import torch
 
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.attribution.objective import pieces_of
+from transformer.attribution.objective import tokens_of
 from transformer.attribution.transformed import linear_layer_norm
 from transformer.config import RELATIVE
 
@@ -33,10 +33,10 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
             direct_logits(shaped_trace, weights, targets)
         return
     found = direct_logits(shaped_trace, weights, targets)
-    source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
+    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0].numpy()
-    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    taken = [token.id for token in shaped_trace.predicted_tokens]
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
     # Token and position, then per layer 2 x (3 heads and a bias) and the network, then two biases.
@@ -46,7 +46,7 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
 
 def test_contrast_includes_the_difference_of_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
-    taken, other = trace.predicted_pieces[1].id, 17
+    taken, other = trace.predicted_tokens[1].id, 17
     # A fresh model's biases are all 0.
     bias = np.arange(len(weights.arrays["generator.bias"]), dtype=np.float32)
     weights = replace(weights, arrays={**weights.arrays, "generator.bias": bias})

@@ -7,7 +7,7 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
-from transformer.attribution.objective import pieces_of
+from transformer.attribution.objective import tokens_of
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
@@ -18,10 +18,10 @@ def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_t
 
 def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
     """It is hidden in the encoder and from the decoder, in several variants at once."""
-    source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
+    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
-    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    taken = [token.id for token in shaped_trace.predicted_tokens]
     with torch.inference_mode():
         logits = shaped_translator._model(
             source.expand(4, -1), prefix.expand(4, -1), source_mask=torch.from_numpy(visible)
@@ -40,9 +40,9 @@ def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, s
         Interventions(hidden_target=[1, 3]),
         Interventions(hidden_source=[0, 4, 5], hidden_target=[2]),
         Interventions(hidden_source=[2]),
-        Interventions(hidden_source=range(len(shaped_trace.source_pieces))),
+        Interventions(hidden_source=range(len(shaped_trace.source_tokens))),
     ]
-    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    taken = [token.id for token in shaped_trace.predicted_tokens]
     expected = shaped_translator.score(shaped_trace.source_text, taken, variants).log_probs
     found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), variants)
     np.testing.assert_allclose(found, expected, atol=2e-6)
@@ -53,7 +53,7 @@ def test_erasure_scores_equal_captums_feature_ablation(shaped_translator, shaped
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model
-    sources, prefixes = len(shaped_trace.source_pieces), len(shaped_trace.target_pieces)
+    sources, prefixes = len(shaped_trace.source_tokens), len(shaped_trace.target_tokens)
 
     def log_prob(source, prefix):
         return torch.from_numpy(
@@ -98,8 +98,8 @@ def test_word_is_erased_with_all_its_tokens(shaped_translator, shaped_trace):
     log_probs = erased_log_probs(shaped_translator._model, shaped_trace, target, without)[:, 0]
     column = words.source_groups.index(group)
     assert words.source[0, column] == pytest.approx(log_probs[0] - log_probs[1], abs=1e-5)
-    pieces = shaped_translator.attribute(shaped_trace, "erasure", target)
-    assert words.source[0, column] != pytest.approx(pieces.source[0, list(group)].sum(), abs=1e-4)
+    tokens = shaped_translator.attribute(shaped_trace, "erasure", target)
+    assert words.source[0, column] != pytest.approx(tokens.source[0, list(group)].sum(), abs=1e-4)
 
 
 def test_attribution_rejects_the_trace_of_a_changed_model(small_translator):

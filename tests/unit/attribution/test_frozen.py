@@ -8,13 +8,13 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen import Frozen
-from transformer.attribution.objective import embed, pieces_of
+from transformer.attribution.objective import embed, tokens_of
 
 
 @pytest.mark.parametrize("gradients", [True, False], ids=["written out", "fused"])
 def test_frozen_run_computes_the_same_as_the_model(shaped_translator, shaped_trace, gradients):
     model = shaped_translator._model
-    source, prefix = (ids[None] for ids in pieces_of(shaped_trace, torch.device("cpu")))
+    source, prefix = (ids[None] for ids in tokens_of(shaped_trace, torch.device("cpu")))
     with torch.inference_mode():
         expected = model(source, prefix)
     x, y = embed(model, shaped_trace, [Target((len(prefix[0]) - 1,))])

@@ -16,13 +16,13 @@ from transformer.attribution.attribution import Target, every_position, whole_se
 from transformer.attribution.frozen import Frozen
 from transformer.attribution.frozen_gradient import REMAINDERS
 from transformer.attribution.integrated_gradients import TOLERANCE, integrate
-from transformer.attribution.objective import embed, objective, pieces_of
+from transformer.attribution.objective import embed, objective, tokens_of
 
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
 def logits_of(translator, trace):
-    source, prefix = pieces_of(trace, torch.device("cpu"))
+    source, prefix = tokens_of(trace, torch.device("cpu"))
     with torch.inference_mode():
         return translator._model(source[None], prefix[None])[0].double().numpy()
 
@@ -31,7 +31,7 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     """Covers every shape: pre- and post-norm, all activations, tied or not, with or without an output bias."""
     targets = every_position(shaped_trace)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", targets)
-    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    taken = [token.id for token in shaped_trace.predicted_tokens]
     logits = logits_of(shaped_translator, shaped_trace)
     np.testing.assert_allclose(found.total, logits[np.arange(len(taken)), taken], atol=1e-4)
     assert tuple(found.remainders) == REMAINDERS
@@ -41,13 +41,13 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
 
 def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translator, shaped_trace, monkeypatch):
     """The terms rely on this: detached values stay at their observed value, and the rest is linear."""
-    target, pieces = Target((2,)), len(shaped_trace.source_pieces)
+    target, tokens = Target((2,)), len(shaped_trace.source_tokens)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
     model = shaped_translator._model
     source, prefix = embed(model, shaped_trace, [target])
 
     def logit(column=None):
-        factors = torch.ones(1, pieces, 1)
+        factors = torch.ones(1, tokens, 1)
         if column is not None:
             factors[0, column] = 2
         with Frozen(torch.ones(1, 1, 1)):
@@ -59,7 +59,7 @@ def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translato
         patched.setattr(torch.Tensor, "detach", lambda tensor: observed.append(detach(tensor)) or observed[-1])
         whole = logit()
     assert whole == pytest.approx(found.total[0], abs=1e-4)
-    for column in range(pieces):
+    for column in range(tokens):
         again = iter(observed)
         with monkeypatch.context() as patched:
             patched.setattr(torch.Tensor, "detach", lambda tensor, again=again: next(again))
@@ -73,7 +73,7 @@ def test_gradient_terms_add_up_to_the_logit_in_many_sentences(shipped, count):
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
         # Any words will do, and using the source as the target needs no decoding.
         trace = shipped.trace(text, text)
-        position = generator.randrange(len(trace.predicted_pieces))
+        position = generator.randrange(len(trace.predicted_tokens))
         found = shipped.attribute(trace, "frozen_gradient", [Target((position,))])
         assert found.error()[0] < 1e-4, text
 
@@ -91,7 +91,7 @@ def test_scores_of_several_positions_are_summed(shaped_translator, shaped_trace)
 def test_contrast_equals_the_difference_of_two_attributions(shaped_translator, shaped_trace):
     other = int(shaped_trace.candidate_ids[3, 4])
     logits = logits_of(shaped_translator, shaped_trace)
-    taken = shaped_trace.predicted_pieces[3].id
+    taken = shaped_trace.predicted_tokens[3].id
     target = [Target((3,), against=(other,))]
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", target)
     assert found.total[0] == pytest.approx(logits[3, taken] - logits[3, other], abs=1e-4)
@@ -101,12 +101,12 @@ def test_contrast_equals_the_difference_of_two_attributions(shaped_translator, s
 @ONE_SHAPE
 @pytest.mark.parametrize("method", ["frozen_gradient", "integrated_gradients", "erasure"])
 def test_swapping_the_two_candidates_negates_the_scores(shaped_translator, shaped_trace, method):
-    taken, other = shaped_trace.predicted_pieces[3].id, int(shaped_trace.candidate_ids[3, 4])
-    swapped = list(shaped_trace.predicted_pieces)
+    taken, other = shaped_trace.predicted_tokens[3].id, int(shaped_trace.candidate_ids[3, 4])
+    swapped = list(shaped_trace.predicted_tokens)
     swapped[3] = replace(swapped[3], id=other)
     found = shaped_translator.attribute(shaped_trace, method, [Target((3,), against=(other,))])
     opposite = shaped_translator.attribute(
-        replace(shaped_trace, predicted_pieces=tuple(swapped)), method, [Target((3,), against=(taken,))]
+        replace(shaped_trace, predicted_tokens=tuple(swapped)), method, [Target((3,), against=(taken,))]
     )
     assert abs(found.source).max() > 1e-3
     np.testing.assert_allclose(found.source, -opposite.source, atol=1e-5)
@@ -115,13 +115,13 @@ def test_swapping_the_two_candidates_negates_the_scores(shaped_translator, shape
 
 @ONE_SHAPE
 def test_score_of_a_word_is_the_sum_of_its_tokens(shaped_translator, shaped_trace):
-    pieces = shaped_translator.attribute(shaped_trace, "frozen_gradient")
+    tokens = shaped_translator.attribute(shaped_trace, "frozen_gradient")
     words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)
-    assert words.source.shape[1] < pieces.source.shape[1]
-    np.testing.assert_allclose(words.error(), pieces.error(), atol=1e-9)
+    assert words.source.shape[1] < tokens.source.shape[1]
+    np.testing.assert_allclose(words.error(), tokens.error(), atol=1e-9)
     group = max(words.source_groups, key=len)
     column = words.source_groups.index(group)
-    np.testing.assert_allclose(words.source[:, column], pieces.source[:, list(group)].sum(axis=1))
+    np.testing.assert_allclose(words.source[:, column], tokens.source[:, list(group)].sum(axis=1))
 
 
 def test_integrated_gradients_match_a_hand_computed_case():

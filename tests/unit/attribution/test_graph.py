@@ -12,7 +12,7 @@ from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
 from transformer.attribution.graph import Node, attribution_graph, pruned
-from transformer.attribution.objective import pieces_of
+from transformer.attribution.objective import tokens_of
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
@@ -52,10 +52,10 @@ def test_every_node_passes_on_its_whole_value(graph):
 
 @pytest.mark.parametrize("shaped_translator", SHAPES, indirect=True)
 def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator, shaped_trace):
-    source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
+    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0, 4]
-    expected = float(logits[shaped_trace.predicted_pieces[4].id] - logits[17])
+    expected = float(logits[shaped_trace.predicted_tokens[4].id] - logits[17])
     assert graph.values[-1] == pytest.approx(expected, rel=1e-4)
 
 
@@ -78,10 +78,10 @@ def test_graph_of_a_language_model_is_complete(tiny_language_model):
     _, trace = trace_text(loaded, "The cat sits.")
     found = attribution_graph(FrozenRun(trace, loaded.weights()), Target((2,)), smallest=0.0)
     assert found.error().max() < 1e-9 and {node.stack for node in found.nodes} == {"decoder"}
-    ids = torch.tensor([[piece.id for piece in trace.target_pieces]])
+    ids = torch.tensor([[token.id for token in trace.target_tokens]])
     with torch.inference_mode():
         logits = loaded.model(None, ids)[0, 2]
-    assert found.values[-1] == pytest.approx(float(logits[trace.predicted_pieces[2].id]), rel=1e-4)
+    assert found.values[-1] == pytest.approx(float(logits[trace.predicted_tokens[2].id]), rel=1e-4)
 
 
 def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
@@ -106,8 +106,8 @@ def test_pair_contributions_add_up_to_the_score(run, shaped_trace, kind, cell):
 
 def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
     """Head 1 of the first layer reads nothing of token 2 at query 3, and all others read the token."""
-    model, (source, prefix) = shaped_translator._model, pieces_of(shaped_trace, torch.device("cpu"))
-    taken = shaped_trace.predicted_pieces[4].id
+    model, (source, prefix) = shaped_translator._model, tokens_of(shaped_trace, torch.device("cpu"))
+    taken = shaped_trace.predicted_tokens[4].id
 
     def logit(edits):
         found = model(source[None], prefix[None], edits=edits)[0, 4]

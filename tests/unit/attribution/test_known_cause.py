@@ -19,16 +19,16 @@ def strongest(translator, method, trace, row=ROW):
 
 def trace_of(translator):
     trace = translator.trace(TEXT, TARGET, details=True)
-    assert [piece.id for piece in trace.predicted_pieces] == [piece.id for piece in trace.source_pieces[1:]]
-    rows = slice(len(trace.predicted_pieces) - 1)
-    assert [piece.id for piece in trace.predicted_pieces[rows]] == trace.candidate_ids[rows, 0].tolist(), "it copies"
+    assert [token.id for token in trace.predicted_tokens] == [token.id for token in trace.source_tokens[1:]]
+    rows = slice(len(trace.predicted_tokens) - 1)
+    assert [token.id for token in trace.predicted_tokens[rows]] == trace.candidate_ids[rows, 0].tolist(), "it copies"
     return trace
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_copied_token(next_copier, method):
     trace = trace_of(next_copier)
-    for row in range(len(trace.source_pieces) - 2):
+    for row in range(len(trace.source_tokens) - 2):
         assert strongest(next_copier, method, trace, row) == row + 1
 
 
@@ -46,7 +46,7 @@ def test_every_method_finds_the_copied_token(next_copier, method):
 )
 def test_zero_value_token_misleads_only_methods_based_on_weights(distracted_copier, method, misled):
     trace = trace_of(distracted_copier)
-    end = len(trace.source_pieces) - 1
+    end = len(trace.source_tokens) - 1
     assert trace.cross[0, 0, ROW, end] > 0.8
     assert strongest(distracted_copier, method, trace) == (end if misled else ROW + 1)
 

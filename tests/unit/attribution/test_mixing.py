@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.contributions import Contributions
 from transformer.attribution.alti import alti, mixing_by_proximity, proximity_shares
-from transformer.attribution.attribution import Explained, Target, every_position, piece_groups, whole_sentence
+from transformer.attribution.attribution import Explained, Target, every_position, token_groups, whole_sentence
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.norms import norms
 from transformer.attribution.rollout import encoder_rollout, roll_out, rollout
@@ -31,8 +31,8 @@ def two_layers(shaped_trace):
         encoder=E[:, None],
         decoder=D[:, None],
         cross=X[:, None],
-        source_pieces=shaped_trace.source_pieces[:3],
-        target_pieces=shaped_trace.target_pieces[:2],
+        source_tokens=shaped_trace.source_tokens[:3],
+        target_tokens=shaped_trace.target_tokens[:2],
     )
 
 
@@ -57,7 +57,7 @@ def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
 
 def explained(trace, weights=None):
     """Return a run in the form that methods without a model receive."""
-    return Explained(trace, None, weights, *piece_groups(trace))
+    return Explained(trace, None, weights, *token_groups(trace))
 
 
 def test_rollout_of_one_decoder_layer_matches_a_hand_computed_case(two_layers):

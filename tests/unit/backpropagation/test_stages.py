@@ -87,7 +87,7 @@ def test_backward_stages_are_in_order_with_unique_names(found, chosen):
     }
     for stage in listed:
         letters = stage.letters.split(", ")
-        expected = [len(stage.pieces) if letter == "N" else sizes[letter] for letter in letters]
+        expected = [len(stage.tokens) if letter == "N" else sizes[letter] for letter in letters]
         assert list(stage.array.shape) == expected, stage.key
 
 

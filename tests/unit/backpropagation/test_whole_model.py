@@ -109,8 +109,8 @@ def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
     """Checks the loss, every gradient and some central differences on the shipped weights."""
     trace = shipped.trace("I have a dream.")
     source, target, labels = (
-        np.array([[piece.id for piece in pieces]])
-        for pieces in (trace.source_pieces, trace.target_pieces, trace.predicted_pieces)
+        np.array([[token.id for token in tokens]])
+        for tokens in (trace.source_tokens, trace.target_tokens, trace.predicted_tokens)
     )
     assert target[0, 0] == START
     batch = LossInputs(source, target, labels, np.ones(labels.shape, dtype=bool))

@@ -51,11 +51,11 @@ def model():
 def biased(model):
     """Return a model that almost always, or almost never, predicts one token."""
 
-    def make(piece, bias):
+    def make(token, bias):
         changed = build(model.config).eval()
         changed.load_state_dict(model.state_dict())
         with torch.no_grad():
-            changed.generator.bias[piece] = bias
+            changed.generator.bias[token] = bias
         return changed
 
     return make

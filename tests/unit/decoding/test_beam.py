@@ -29,7 +29,7 @@ def test_beam_of_one_equals_greedy_decoding(decode, sources):
         greedily, beam = decode(greedy, [row]), decode(beam_search, [row], beam_size=1)
         assert len(beam) == len(greedily)
         (best, *_) = hypotheses(beam, 1)[0]
-        assert best.pieces == tuple(int(step.predicted) for step in greedily)
+        assert best.tokens == tuple(int(step.predicted) for step in greedily)
         assert best.score == pytest.approx(float(greedily[-1].score), abs=1e-5)
 
 
@@ -51,13 +51,13 @@ def test_wide_beam_finds_the_best_of_all_translations(alpha):
             best = hypotheses(steps, 1)[0][0]
             scores = {}
             for length in range(limit):
-                for pieces in product((1, 4), repeat=length):
-                    read = torch.tensor([[START, *pieces]])
+                for tokens in product((1, 4), repeat=length):
+                    read = torch.tensor([[START, *tokens]])
                     log_probs = model(source, read).log_softmax(-1)[0]
-                    score = float(log_probs.gather(-1, torch.tensor([[*pieces, END]]).T).sum())
-                    scores[(*pieces, END)] = score / length_penalty_factor(length + 1, alpha)
+                    score = float(log_probs.gather(-1, torch.tensor([[*tokens, END]]).T).sum())
+                    scores[(*tokens, END)] = score / length_penalty_factor(length + 1, alpha)
         expected = max(scores, key=scores.__getitem__)
-        assert best.ended and best.pieces == expected
+        assert best.ended and best.tokens == expected
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
 
 
@@ -66,7 +66,7 @@ def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
         together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
             alone = hypotheses(decode(beam_search, [row], beam_size=size), 1)[0]
-            assert [each.pieces for each in found] == [each.pieces for each in alone]
+            assert [each.tokens for each in found] == [each.tokens for each in alone]
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
@@ -113,8 +113,8 @@ def test_finished_hypotheses_come_first_in_order_of_score(decode, sources):
             penalised = [each.penalised for each in found if each.ended is ended]
             assert penalised == sorted(penalised, reverse=True)
         for each in found:
-            assert each.ended == (each.pieces[-1] == END) and END not in each.pieces[:-1]
-            assert each.penalised == pytest.approx(each.score / length_penalty_factor(len(each.pieces)))
+            assert each.ended == (each.tokens[-1] == END) and END not in each.tokens[:-1]
+            assert each.penalised == pytest.approx(each.score / length_penalty_factor(len(each.tokens)))
 
 
 def test_search_stops_when_no_hypothesis_can_win(decode, biased):
@@ -129,7 +129,7 @@ def test_search_stops_when_no_hypothesis_can_win(decode, biased):
 def test_larger_alpha_prefers_longer_translations(decode, sources):
     def mean_length(alpha):
         found = hypotheses(decode(beam_search, sources, beam_size=5, length_penalty=alpha), len(sources))
-        return sum(len(best_first[0].pieces) for best_first in found)
+        return sum(len(best_first[0].tokens) for best_first in found)
 
     assert mean_length(0.0) < mean_length(2.0)
 
@@ -137,7 +137,7 @@ def test_larger_alpha_prefers_longer_translations(decode, sources):
 def test_beam_has_one_hypothesis_within_the_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
-    assert all(each.pieces[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
+    assert all(each.tokens[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
 def test_beam_returns_to_full_size_after_the_prefix(decode):
@@ -173,8 +173,8 @@ def test_search_of_an_imported_model_gives_a_tree_and_the_log_probabilities_of_t
         best = hypotheses(steps, 1, limit=12)[0][0]
         tree = search_tree(steps, best)
         with torch.inference_mode():
-            read = torch.tensor([[START, *best.pieces[:-1]]])
+            read = torch.tensor([[START, *best.tokens[:-1]]])
             log_probs = imported(torch.tensor([row]), read).log_softmax(-1)[0]
-        taken = log_probs.gather(-1, torch.tensor([best.pieces]).T).squeeze(-1)
+        taken = log_probs.gather(-1, torch.tensor([best.tokens]).T).squeeze(-1)
         assert [tree.nodes[index].log_prob for index in tree.best] == pytest.approx(taken.tolist(), abs=1e-5)
         assert best.log_prob == pytest.approx(float(taken.sum()), abs=1e-4)

@@ -14,48 +14,48 @@ LOGITS = torch.tensor([[2.0, 1.0, 0.0]])
 NEVER = float("-inf")
 
 
-def pieces(steps):
+def tokens(steps):
     return torch.stack([step.predicted for step in steps], dim=1)
 
 
 def test_top_k_of_one_equals_greedy_decoding(decode, sources):
-    expected = pieces(decode(greedy, sources))
+    expected = tokens(decode(greedy, sources))
     for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
-        assert torch.equal(pieces(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
+        assert torch.equal(tokens(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
 
 
 def test_tiny_top_p_equals_greedy_decoding(decode, sources):
-    assert torch.equal(pieces(decode(sample, sources, seed=5, top_p=1e-6)), pieces(decode(greedy, sources)))
+    assert torch.equal(tokens(decode(sample, sources, seed=5, top_p=1e-6)), tokens(decode(greedy, sources)))
 
 
 def test_lowest_temperature_equals_greedy_decoding(decode):
     """Holds as long as the greedy token leads by 0.2 nats: at temperature 0.01 the odds against it are then 2e-9."""
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
-    expected = pieces(steps)
+    expected = tokens(steps)
     allowed = UNCONSTRAINED.applied(30, [12])
     logits = [allowed.exclude_(step.distribution.log_probs.clone(), 0) for step in steps]
     top = torch.stack([each.topk(2).values for each in logits], dim=1)
     clear = (top[..., 0] - top[..., 1] > 0.2).cumprod(dim=1).bool() & (expected != PAD)
     assert clear.sum() > 100
-    sampled = pieces(decode(sample, rows, seed=0, temperature=0.01, limit=len(steps)))
+    sampled = tokens(decode(sample, rows, seed=0, temperature=0.01, limit=len(steps)))
     width = sampled.shape[1]
     assert torch.equal(sampled[clear[:, :width]], expected[clear]) and not clear[:, width:].any()
 
 
 def test_same_seed_repeats_a_sample_and_another_seed_changes_it(decode, sources):
-    first = pieces(decode(sample, sources, seed=1))
-    assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
+    first = tokens(decode(sample, sources, seed=1))
+    assert torch.equal(first, tokens(decode(sample, sources, seed=1)))
     assert any(
-        first.shape != (other := pieces(decode(sample, sources, seed=seed))).shape or not torch.equal(first, other)
+        first.shape != (other := tokens(decode(sample, sources, seed=seed))).shape or not torch.equal(first, other)
         for seed in (100, 200)
     )
 
 
 def test_sample_does_not_depend_on_its_batch(decode, sources):
-    together = pieces(decode(sample, sources, seed=40)).tolist()
+    together = tokens(decode(sample, sources, seed=40)).tolist()
     for row, (source, drawn_together) in enumerate(zip(sources, together, strict=True)):
-        alone = pieces(decode(sample, [source], seed=40 + row))[0].tolist()
+        alone = tokens(decode(sample, [source], seed=40 + row))[0].tolist()
         assert drawn_together[: len(alone)] == alone and not any(drawn_together[len(alone) :])
 
 
@@ -145,8 +145,8 @@ def test_settings_out_of_range_are_rejected(decode, setting):
 def test_remainder_of_a_uniform_draw_is_uniform():
     """Uniform numbers that draw one token are spread evenly over its share."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
-    pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
-    for piece, count in enumerate((500, 200, 300)):
+    tokens, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
+    for token, count in enumerate((500, 200, 300)):
         torch.testing.assert_close(
-            place[pieces == piece], (torch.arange(count).double() + 0.5) / count, atol=1e-3, rtol=0
+            place[tokens == token], (torch.arange(count).double() + 0.5) / count, atol=1e-3, rtol=0
         )

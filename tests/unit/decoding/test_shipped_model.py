@@ -69,7 +69,7 @@ def search(shipped, decode):
 def translations(steps):
     """Return the tokens of each sentence, including the end symbol."""
     return [
-        tuple(piece for piece in row if piece != PAD)
+        tuple(token for token in row if token != PAD)
         for row in torch.stack([step.predicted for step in steps], dim=1).tolist()
     ]
 
@@ -83,20 +83,20 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
         texts = order[start : start + 50]
         steps = search(greedy, texts)
         found = hypotheses(search(beam_search, texts, beam_size=4), len(texts))
-        for text, pieces, score, (best, *_) in zip(
+        for text, tokens, score, (best, *_) in zip(
             texts, translations(steps), steps[-1].score.tolist(), found, strict=True
         ):
-            assert best.ended and pieces[-1] == END
-            if best.penalised < score / length_penalty_factor(len(pieces)) - 1e-5:
-                exceptions[text] = pieces
+            assert best.ended and tokens[-1] == END
+            if best.penalised < score / length_penalty_factor(len(tokens)) - 1e-5:
+                exceptions[text] = tokens
     assert len(exceptions) <= len(chosen) / 100, f"beam search found worse than greedy decoding: {list(exceptions)}"
-    for text, pieces in exceptions.items():
+    for text, tokens in exceptions.items():
         expanded = search(beam_search, [text], beam_size=4, capture=True)
         nodes = search_tree(expanded, hypotheses(expanded, 1)[0][0]).nodes
         on_the_way = [
             node
             for index, node in enumerate(nodes)
-            if tuple(nodes[each].piece for each in path(nodes, index)) == pieces[: node.step + 1]
+            if tuple(nodes[each].token for each in path(nodes, index)) == tokens[: node.step + 1]
         ]
         assert on_the_way[-1].fate == HypothesisState.PRUNED, (
             f"{text!r} lost its greedy translation, which was never pruned"
@@ -115,7 +115,7 @@ def test_equivalent_sampling_and_beam_settings_equal_greedy(search):
     assert all(own == other for own, other, is_torn in zip(expected, cold, torn, strict=True) if not is_torn)
     assert translations(search(partial(sample, seed=1, top_k=1, temperature=2.0), texts)) == expected
     found = hypotheses(search(beam_search, texts, beam_size=1), len(texts))
-    assert [best.pieces for best, *_ in found] == expected
+    assert [best.tokens for best, *_ in found] == expected
 
 
 def test_forcing_a_suppressed_first_token_restores_the_translation(search, shipped):

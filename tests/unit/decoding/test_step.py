@@ -79,9 +79,9 @@ def test_cached_steps_equal_the_full_pass(search, model, decode, sources):
 def test_each_step_reads_the_token_of_the_previous_one(search, decode, sources):
     for row in sources:
         steps = single(search, decode(search, [row]))
-        pieces = [int(step.predicted) for step in steps]
-        assert [int(step.read) for step in steps] == [START, *pieces[:-1]]
-        assert END not in pieces[:-1]
+        tokens = [int(step.predicted) for step in steps]
+        assert [int(step.read) for step in steps] == [START, *tokens[:-1]]
+        assert END not in tokens[:-1]
 
 
 @every_search
@@ -102,11 +102,11 @@ def test_nothing_is_captured_by_default(search, decode):
 def test_forcing_the_same_tokens_changes_nothing(search, decode, sources):
     for row in sources:
         own = single(search, decode(search, [row]))
-        pieces = [int(step.predicted) for step in own]
+        tokens = [int(step.predicted) for step in own]
         # A beam with a forced prefix has more room after it, and may find a better result; see test_beam.
-        for length in (len(pieces),) if search is SEARCHES["beam"] else range(len(pieces) + 1):
-            forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(pieces[:length]))))
-            assert [int(step.predicted) for step in forced] == pieces
+        for length in (len(tokens),) if search is SEARCHES["beam"] else range(len(tokens) + 1):
+            forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(tokens[:length]))))
+            assert [int(step.predicted) for step in forced] == tokens
             for before, after in zip(own, forced, strict=True):
                 torch.testing.assert_close(
                     before.distribution.log_probs, after.distribution.log_probs, atol=1e-5, rtol=0
@@ -138,21 +138,21 @@ def test_forcing_the_end_symbol_ends_the_search(search, decode):
 @every_search
 def test_suppressed_token_is_not_taken_after_the_prefix(search, decode, sources):
     for row in sources:
-        pieces = [int(step.predicted) for step in single(search, decode(search, [row]))]
-        for at, piece in enumerate(pieces):
-            constraints = Constraints(prefix=tuple(pieces[:at]), suppressed={piece})
+        tokens = [int(step.predicted) for step in single(search, decode(search, [row]))]
+        for at, token in enumerate(tokens):
+            constraints = Constraints(prefix=tuple(tokens[:at]), suppressed={token})
             steps = decode(search, [row], constraints=constraints)
-            assert all(piece not in step.predicted for step in steps[at:])
-            assert [int(step.predicted) for step in steps[:at]] == pieces[:at]
-        for step in decode(search, [row], constraints=Constraints(suppressed=set(pieces))):
-            assert not set(step.predicted.tolist()) & set(pieces)
+            assert all(token not in step.predicted for step in steps[at:])
+            assert [int(step.predicted) for step in steps[:at]] == tokens[:at]
+        for step in decode(search, [row], constraints=Constraints(suppressed=set(tokens))):
+            assert not set(step.predicted.tolist()) & set(tokens)
 
 
 @every_search
 def test_padding_and_start_are_never_taken(search, decode, biased, sources):
-    for piece in (PAD, START):
-        for step in decode(search, sources[:1], model=biased(piece, 5.0)):
-            assert piece not in step.predicted
+    for token in (PAD, START):
+        for step in decode(search, sources[:1], model=biased(token, 5.0)):
+            assert token not in step.predicted
 
 
 @every_search

@@ -42,11 +42,11 @@ def test_log_probabilities_equal_those_of_a_model_that_reads_the_path(tree, mode
     for index, node in enumerate(tree.nodes):
         if node.place > 12:
             continue
-        pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
+        tokens = [tree.nodes[each].token for each in path(tree.nodes, index)]
         with torch.inference_mode():
-            said = model(source, torch.tensor([[START, *pieces[:-1]]])).log_softmax(-1)[0, -1]
-        assert node.log_prob == pytest.approx(float(said[node.piece]), abs=1e-5)
-        assert node.rank == 1 + int((said > said[node.piece]).sum())
+            said = model(source, torch.tensor([[START, *tokens[:-1]]])).log_softmax(-1)[0, -1]
+        assert node.log_prob == pytest.approx(float(said[node.token]), abs=1e-5)
+        assert node.rank == 1 + int((said > said[node.token]).sum())
 
 
 def test_search_tree_continues_only_kept_nodes(tree):
@@ -62,7 +62,7 @@ def test_search_tree_nodes_below_the_cutoff_are_pruned(tree):
         if node.score < tree.cutoffs[node.step]:
             assert node.fate == HypothesisState.PRUNED
         elif node.fate == HypothesisState.PRUNED:
-            assert node.piece == END or node.score == tree.cutoffs[node.step]
+            assert node.token == END or node.score == tree.cutoffs[node.step]
 
 
 def test_hypotheses_are_the_unpruned_leaves_of_the_tree(tree, steps):
@@ -77,7 +77,7 @@ def test_hypotheses_are_the_unpruned_leaves_of_the_tree(tree, steps):
         if node.fate in (HypothesisState.ENDED, HypothesisState.UNFINISHED)
     ]
     for each, leaf in zip(found, leaves, strict=True):
-        assert tuple(tree.nodes[index].piece for index in path(tree.nodes, leaf)) == each.pieces
+        assert tuple(tree.nodes[index].token for index in path(tree.nodes, leaf)) == each.tokens
         assert (tree.nodes[leaf].score, tree.nodes[leaf].penalised) == (each.score, each.penalised)
         assert tree.nodes[leaf].fate == (HypothesisState.ENDED if each.ended else HypothesisState.UNFINISHED)
 
@@ -93,18 +93,18 @@ def test_rank_of_a_tree_node_counts_from_the_best_of_its_step(tree, steps):
 
 def test_best_hypothesis_is_a_path_of_the_tree(tree, steps):
     best = hypotheses(steps, 1)[0][0]
-    assert tuple(tree.nodes[index].piece for index in tree.best) == best.pieces
+    assert tuple(tree.nodes[index].token for index in tree.best) == best.tokens
     assert tree.nodes[tree.best[-1]].score == best.score
 
 
 def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
     for index in tree.best:
         decoder, cross = tree.rows(index)
-        pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
+        tokens = [tree.nodes[each].token for each in path(tree.nodes, index)]
         record = Recorder(details=False)
         with torch.inference_mode():
             memory = model.encode(torch.tensor([SOURCE]), None)
-            model.decode(torch.tensor([[START, *pieces[:-1]]]), memory, None, record=record)
+            model.decode(torch.tensor([[START, *tokens[:-1]]]), memory, None, record=record)
         expected = [torch.cat(record.tensors[f"{kind}.weights"])[:, :, -1].numpy() for kind in ("decoder", "cross")]
         np.testing.assert_allclose(decoder, expected[0], atol=1e-5)
         np.testing.assert_allclose(cross, expected[1], atol=1e-5)
@@ -115,7 +115,7 @@ def test_beam_of_one_equals_greedy_decoding(decode):
     tree = search_tree(expanded, hypotheses(expanded, 1)[0][0])
     for index, step in zip(tree.best, decode(greedy, [[5, 9, 7, END]]), strict=True):
         node = tree.nodes[index]
-        assert node.piece == int(step.predicted)
+        assert node.token == int(step.predicted)
         assert node.rank == int(token_rank(step.distribution.log_probs, step.log_prob))
         assert node.log_prob == pytest.approx(float(step.log_prob), abs=1e-6)
         assert node.score == pytest.approx(float(step.score), abs=1e-6)

@@ -63,7 +63,7 @@ def written(way, model, rows, constraints, limit):
         cache = model.start_cache(model.encode(source, source != PAD), source != PAD)
         steps = list(way(model, cache, limit=limit, constraints=constraints))
     if way.func is beam_search:
-        return [each.pieces for found in hypotheses(steps, len(rows)) for each in found]
+        return [each.tokens for found in hypotheses(steps, len(rows)) for each in found]
     return torch.stack([step.predicted for step in steps], dim=1).tolist()
 
 
@@ -79,7 +79,7 @@ def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     assert not [text for text in texts if "\ufffd" in text]
     assert [text for text in texts if not text.isascii()], "it does write bytes"
     free = written(way, byte_model, sources, Constraints(), max(LIMITS))
-    assert any("\ufffd" in tokenizer.decode(pieces) for pieces in free), "as it would by itself"
+    assert any("\ufffd" in tokenizer.decode(tokens) for tokens in free), "as it would by itself"
 
 
 def test_batched_sentences_have_the_same_tokens_as_single_ones(byte_model, tokenizer, sources):
@@ -109,16 +109,16 @@ def test_whole_character_rule_does_not_change_ordinary_sentences(shipped):
     """The results agree bit for bit, in sampling too: a draw that breaks no character is unchanged."""
     vocabulary, differ = shipped.tokenizer, 0
     for settings, text in itertools.product(METHODS, ORDINARY):
-        pieces = vocabulary.encode_ids(text)
-        source = torch.tensor([pieces])
+        tokens = vocabulary.encode_ids(text)
+        source = torch.tensor([tokens])
         found = []
         for constraints in (Constraints(spelling=vocabulary.spelling), Constraints()):
             with torch.inference_mode():
                 cache = shipped._model.start_cache(shipped._model.encode(source, None), None)
                 found.append(search(shipped._model, cache, settings, constraints, limit=30, capture=False))
-        ours, free = (vocabulary.decode(each.pieces) for each in found)
+        ours, free = (vocabulary.decode(each.tokens) for each in found)
         if "\ufffd" not in free:
-            first, second = ((each.pieces, each.log_prob) for each in found)
+            first, second = ((each.tokens, each.log_prob) for each in found)
             assert first == second, text
         differ += ours != free
     assert differ < len(ORDINARY)

@@ -36,7 +36,7 @@ THIRD = Target((2,))
 def runs(shipped):
     """Every run of the shipped model that reports numbers."""
     a = shipped.get(READ)
-    b = shipped.get(replace(READ, text=OTHER, target=tuple(piece.id for piece in a.predicted_pieces)))
+    b = shipped.get(replace(READ, text=OTHER, target=tuple(token.id for token in a.predicted_tokens)))
     question, graph = question_of(a, b), GraphRun(READ, THIRD)
     plain = TraceRun(READ.text)
     return [

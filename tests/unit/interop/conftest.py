@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
-from tests.foreign_models import numbered, pieces_of, sentencepiece_model
+from tests.foreign_models import numbered, sentencepiece_model, tokens_of
 from transformer.running.translator import Translator
 
 NASTY = [
@@ -91,10 +91,10 @@ def sides() -> tuple[bytes, bytes]:
 @pytest.fixture(scope="session")
 def vocabularies(sides) -> dict[str, dict[str, dict[str, int]]]:
     """The id files of a joint vocabulary, and of two separate ones of the same size."""
-    source, target = pieces_of(sides[0]), pieces_of(sides[1])
+    source, target = tokens_of(sides[0]), tokens_of(sides[1])
     total = max(len(source), len(target)) + 3
     return {
-        "joint": {"vocab.json": numbered(pieces_of(*sides))},
+        "joint": {"vocab.json": numbered(tokens_of(*sides))},
         "separate": {"vocab.json": numbered(source, total), "target_vocab.json": numbered(target, total)},
     }
 

@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.conftest import SENTENCES
-from tests.foreign_models import pieces_of, sentencepiece_model
+from tests.foreign_models import sentencepiece_model, tokens_of
 
 SHAPE = {
     "d_model": 16,
@@ -47,14 +47,14 @@ def _trained(before: tuple[str, ...], *, byte_level: bool = False) -> tuple[dict
 
 
 def _unigram() -> list[tuple[str, float]]:
-    return [(text, -1.0 - place / 10) for place, text in enumerate(pieces_of(sentencepiece_model(SENTENCES)))]
+    return [(text, -1.0 - place / 10) for place, text in enumerate(tokens_of(sentencepiece_model(SENTENCES)))]
 
 
 def m2m100(folder: Path) -> Any:
     from transformers import M2M100Tokenizer
 
     model = sentencepiece_model(SENTENCES)
-    ids = {text: number for number, text in enumerate((*SYMBOLS, *pieces_of(model)))}
+    ids = {text: number for number, text in enumerate((*SYMBOLS, *tokens_of(model)))}
     (folder / "vocab.json").write_text(json.dumps(ids))
     (folder / "sentencepiece.bpe.model").write_bytes(model)
     return M2M100Tokenizer(

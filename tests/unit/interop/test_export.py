@@ -72,7 +72,7 @@ def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, maria
     translator = Translator.load(tmp_path / "ours", "cpu")
     # Transformers writes bytes that are not characters; ours does not.
     bytes_alone = sorted(translator.tokenizer.spelling.parts)
-    ours = [piece.id for piece in translator.translate(text, suppressed=frozenset(bytes_alone)).pieces]
+    ours = [token.id for token in translator.translate(text, suppressed=frozenset(bytes_alone)).tokens]
     written = peer.model.generate(source, max_length=STEPS + 1, suppress_tokens=bytes_alone)
     assert written[0, 1:].tolist() == ours[:STEPS]
 
@@ -123,8 +123,8 @@ def test_bertviz_accepts_a_trace(imported):
         assert set(found) == {"Encoder", "Decoder", "Cross"}
         cross = torch.tensor(found["Cross"]["attn"])
         torch.testing.assert_close(cross, torch.tensor(trace.cross), atol=1e-6, rtol=0)
-        assert len(found["Cross"]["left_text"]) == len(trace.target_pieces)
-        assert len(found["Cross"]["right_text"]) == len(trace.source_pieces)
+        assert len(found["Cross"]["left_text"]) == len(trace.target_tokens)
+        assert len(found["Cross"]["right_text"]) == len(trace.source_tokens)
 
 
 # Inseq leaves one of its files open, and its dependencies emit deprecation warnings.
@@ -134,8 +134,8 @@ def test_inseq_accepts_a_trace(imported, monkeypatch):
     pytest.importorskip("inseq", reason="in tests/requirements.txt")
     trace = imported.trace("The old man.")
     given = trace.to_inseq()
-    assert [each.token for each in given.target[1:]] == [piece.text for piece in trace.predicted_pieces]
-    assert [each.id for each in given.source] == [piece.id for piece in trace.source_pieces]
+    assert [each.token for each in given.target[1:]] == [token.text for token in trace.predicted_tokens]
+    assert [each.id for each in given.source] == [token.id for token in trace.source_tokens]
     mean = given.aggregate(normalize=False)
     torch.testing.assert_close(mean.source_attributions, torch.tensor(trace.cross.mean((0, 1)).T), atol=1e-6, rtol=0)
     seen = torch.tensor(trace.decoder.mean((0, 1)).T)

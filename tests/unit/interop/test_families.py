@@ -47,7 +47,7 @@ def test_second_model_reads_the_same_tokens(family):
     *_, translator = family
     trace = translator.trace(MANY[0])
     found = read_by_second(translator, translator, translator, trace)
-    assert [piece.id for piece in found.source_pieces] == [piece.id for piece in trace.source_pieces]
+    assert [token.id for token in found.source_tokens] == [token.id for token in trace.source_tokens]
     assert np.array_equal(found.cross, trace.cross)
 
 
@@ -64,7 +64,7 @@ def test_translations_equal_hugging_faces_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
     for text in MANY[:count]:
-        ours = [piece.id for piece in translator.translate(text, settings).pieces]
+        ours = [token.id for token in translator.translate(text, settings).tokens]
         assert ours == written(peer, tokenizer, text, num_beams=beam), text
 
 
@@ -76,9 +76,9 @@ def test_tokens_equal_those_of_transformers(family, texts, count):
     for text in texts[:count]:
         ours = translator.tokenizer.encode_source(text)
         theirs = tokenizer(text, split_special_tokens=True)["input_ids"]
-        assert [piece.id for piece in ours] == [
-            unknown if number in symbols and piece.span is not None and piece.id != number else number
-            for piece, number in zip(ours, theirs, strict=True)
+        assert [token.id for token in ours] == [
+            unknown if number in symbols and token.span is not None and token.id != number else number
+            for token, number in zip(ours, theirs, strict=True)
         ], (name, text)
 
 
@@ -86,15 +86,15 @@ def test_tokens_equal_those_of_transformers(family, texts, count):
 def test_span_of_a_token_covers_its_text(family, texts, count):
     name, _, _, translator = family
     for text in texts[:count]:
-        pieces = translator.tokenizer.encode_source(text)
-        for piece in pieces:
-            if piece.span is None or piece.role or name == "bart":
+        tokens = translator.tokenizer.encode_source(text)
+        for token in tokens:
+            if token.span is None or token.role or name == "bart":
                 continue
             # One character may be several in the normal form: a token has some of them.
-            covered, said = normal(text[slice(*piece.span)]), normal(piece.text.replace("▁", ""))
-            assert said in covered if len(said) < len(covered) else covered == said, (text, piece)
-        for group in word_groups(pieces, text):
-            spans = [pieces[at].span for at in group if pieces[at].span]
+            covered, said = normal(text[slice(*token.span)]), normal(token.text.replace("▁", ""))
+            assert said in covered if len(said) < len(covered) else covered == said, (text, token)
+        for group in word_groups(tokens, text):
+            spans = [tokens[at].span for at in group if tokens[at].span]
             assert " " not in text[spans[0][0] : spans[-1][1]].strip() if spans else True, (text, group)
 
 
@@ -126,7 +126,7 @@ def test_import_knows_the_languages_of_a_folder_without_a_tokenizer_config(
     assert (len(tokenizer.codes) // 2, named.source.code, notes) == (count, languages[0], [])
     assert tokenizer.begin(f"<<{first}>> >>{first}<< a") == (size,)
     text = "The old man has seen it."
-    spelt = [piece.id for piece in tokenizer.encode(text, end=False)]
+    spelt = [token.id for token in tokenizer.encode(text, end=False)]
     assert spelt == [3 if number == 0 else number + 1 for number in processor.encode(text)]
 
 
@@ -149,7 +149,7 @@ def test_generate_settings_are_applied(beam, tmp_path):
     translator = Translator.load(tmp_path / "model", "cpu")
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=0.8) if beam > 1 else DecodingSettings()
     for text in SENTENCES[:6]:
-        ours = [piece.id for piece in translator.translate(text, settings).pieces]
+        ours = [token.id for token in translator.translate(text, settings).tokens]
         assert ours == written(
             Peer(model, tmp_path), tokenizer, text, num_beams=beam, **({"length_penalty": 0.8} if beam > 1 else {})
         ), text

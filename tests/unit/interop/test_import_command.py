@@ -46,8 +46,8 @@ def test_import_command_reports_its_findings_and_choices(peer, tmp_path, run_mai
 
 def test_imported_model_supports_every_command(imported, tmp_path):
     trace = imported.trace(TEXT, details=True)
-    assert trace.target_pieces[0].role == "start" and trace.source_pieces[-1].role == "end"
-    unknown = next(piece for piece in trace.source_pieces if piece.role == "unknown")
+    assert trace.target_tokens[0].role == "start" and trace.source_tokens[-1].role == "end"
+    unknown = next(token for token in trace.source_tokens if token.role == "unknown")
     assert TEXT[slice(*unknown.span)] == "🙂"
     trace.to_npz(tmp_path / "trace.npz")
     assert Trace.from_npz(tmp_path / "trace.npz").equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
@@ -56,7 +56,7 @@ def test_imported_model_supports_every_command(imported, tmp_path):
     assert len(stages(trace, imported.weights())) > 20
     beam = imported.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     assert beam.translation.tree is not None
-    same = imported.trace(TEXT, [piece.id for piece in beam.translation.pieces])
+    same = imported.trace(TEXT, [token.id for token in beam.translation.tokens])
     np.testing.assert_allclose(same.cross, beam.trace.cross, atol=1e-6)
     assert [each.name for each in imported.languages] == ["English", "German"]
 
@@ -83,7 +83,7 @@ def test_shards_are_read(peer, tmp_path, run_main):
         save_file({name: weights[name] for name in names if places[name] == shard}, folder / shard)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
     assert run_main(main, "import", folder, "--output", tmp_path / "out").returncode == 0
-    assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").pieces
+    assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").tokens
 
 
 def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
@@ -330,7 +330,7 @@ def test_missing_target_language_is_asked_for(tmp_path, run_main):
     ask = ("translate", "The dog.", "--json", "--device", "cpu", "--model")
     for code in ("heb", ">>heb<<"):
         trace = Trace.from_json(run_main(main, *ask, several, "--language", code).stdout)
-        assert trace.source_text == ">>heb<< The dog." and trace.source_pieces[0].role == "language"
+        assert trace.source_text == ">>heb<< The dog." and trace.source_tokens[0].role == "language"
     refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
     one = arabic_model(tmp_path / "one")
     refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")

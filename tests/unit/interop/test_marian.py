@@ -112,7 +112,7 @@ def check_parity(peer, folder):
     logits = model.generator(model.decode(target, memory, mask, record=record))
     assert_same(memory[mask], out.encoder_last_hidden_state[mask], "encoder")
     assert logits.shape[-1] == size
-    kept = [piece for piece in range(size) if piece != pad]
+    kept = [token for token in range(size) if token != pad]
     assert_same(logits[..., kept], out.logits[..., kept], "logits")
     for kind, attention in (
         ("encoder", out.encoder_attentions),
@@ -153,11 +153,11 @@ def test_start_symbol_may_be_an_ordinary_token(place, make_peer, marian_tokenize
     translator = Translator.load(tmp_path / "model", "cpu")
     text = "the dog and the old man"
     source = translator.tokenizer.encode_source(text)
-    assert [piece.id for piece in source] == theirs(text)["input_ids"] and not any(piece.role for piece in source[:-1])
+    assert [token.id for token in source] == theirs(text)["input_ids"] and not any(token.role for token in source[:-1])
     trace = translator.trace(text)
-    assert trace.target_pieces[0].id == start and trace.target_pieces[0].role == "start"
-    expected = peer.model.generate(torch.tensor([[piece.id for piece in source]]), max_new_tokens=24, num_beams=1)
-    ours = [piece.id for piece in trace.predicted_pieces]
+    assert trace.target_tokens[0].id == start and trace.target_tokens[0].role == "start"
+    expected = peer.model.generate(torch.tensor([[token.id for token in source]]), max_new_tokens=24, num_beams=1)
+    ours = [token.id for token in trace.predicted_tokens]
     assert ours[:24] == cut(expected[0, 1:].tolist(), translator.tokenizer.symbols.end)
     assert translator.tokenizer.decode([start]) == theirs.decode([start])
     assert start not in translator.tokenizer.symbols.never_predicted
@@ -181,9 +181,9 @@ def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
     import_model(str(folder), tmp_path / "model")
     trace = Translator.load(tmp_path / "model", "cpu").trace("The dog.")
-    assert trace.target_pieces[0].role == "start" and trace.source_pieces[-1].role == "end"
-    assert [piece.role == "end" for piece in trace.predicted_pieces] == [
-        piece.id == 0 for piece in trace.predicted_pieces
+    assert trace.target_tokens[0].role == "start" and trace.source_tokens[-1].role == "end"
+    assert [token.role == "end" for token in trace.predicted_tokens] == [
+        token.id == 0 for token in trace.predicted_tokens
     ]
 
 
@@ -206,7 +206,7 @@ def test_added_tokens_are_imported(make_peer, marian_tokenizer, tmp_path):
     check_parity(Peer(read.eval().requires_grad_(False), peer.folder), tmp_path / "model")
     tokenizer = load_checkpoint(tmp_path / "model").tokenizer
     text = ">>xyz<< the dog"
-    assert [piece.id for piece in tokenizer.encode_source(text)] == theirs(text)["input_ids"]
+    assert [token.id for token in tokenizer.encode_source(text)] == theirs(text)["input_ids"]
     assert tokenizer.decode([tokenizer.texts.index("hello there")]) == "hello there"
 
 
@@ -349,12 +349,12 @@ def test_equal_tensors_decide_which_embeddings_are_tied(make_peer, tmp_path):
 def test_padding_has_no_probability(peer, imported):
     trace = imported.trace("The old man reads a book.")
     pad = imported.tokenizer.symbols.pad
-    source = torch.tensor([[piece.id for piece in trace.source_pieces]])
-    target = torch.tensor([[piece.id for piece in trace.target_pieces]])
+    source = torch.tensor([[token.id for token in trace.source_tokens]])
+    target = torch.tensor([[token.id for token in trace.target_tokens]])
     logits = peer.model(input_ids=source, decoder_input_ids=target).logits[0]
     logits[:, pad] = -torch.inf
     expected = logits.log_softmax(-1)
-    predicted = torch.tensor([piece.id for piece in trace.predicted_pieces])
+    predicted = torch.tensor([token.id for token in trace.predicted_tokens])
     np.testing.assert_allclose(trace.log_probs, expected.gather(-1, predicted[:, None])[:, 0].numpy(), atol=1e-5)
     assert np.exp(np.float32(imported.weights().arrays["generator.bias"][pad])) == 0.0
 
@@ -406,6 +406,6 @@ def test_beam_translations_equal_hugging_faces_generate(beam, peer, imported_fol
     """Without a length penalty on either side; their formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))
-    ours = [list(best_first[0].pieces) for best_first in found]
+    ours = [list(best_first[0].tokens) for best_first in found]
     assert ours == generated(peer, crowd, num_beams=beam, length_penalty=0.0, early_stopping="never")
     check_variety(ours, model.symbols.end)

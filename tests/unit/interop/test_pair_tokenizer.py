@@ -9,34 +9,34 @@ import random
 import pytest
 
 from tests.conftest import SENTENCES
-from tests.foreign_models import numbered, pieces_of, sentencepiece_model
+from tests.foreign_models import numbered, sentencepiece_model, tokens_of
 from tests.unit.interop.conftest import TEXTS, write_vocabulary
 from transformer.text.affixes import Affixes
 from transformer.text.pair_tokenizer import PairTokenizer
 
 
 def joint(sides):
-    return sides, {"vocab.json": numbered(pieces_of(*sides))}
+    return sides, {"vocab.json": numbered(tokens_of(*sides))}
 
 
 def separate(sides):
-    source, target = pieces_of(sides[0]), pieces_of(sides[1])
+    source, target = tokens_of(sides[0]), tokens_of(sides[1])
     total = max(len(source), len(target)) + 3
     return sides, {"vocab.json": numbered(source, total), "target_vocab.json": numbered(target, total)}
 
 
 def incomplete(sides):
     """Return ids without a fifth of the tokens, as real models have."""
-    return sides, {"vocab.json": numbered([text for at, text in enumerate(pieces_of(*sides)) if at % 5])}
+    return sides, {"vocab.json": numbered([text for at, text in enumerate(tokens_of(*sides)) if at % 5])}
 
 
 def with_codes(sides):
-    return sides, {"vocab.json": numbered([">>deu<<", ">>fra<<", *pieces_of(*sides)])}
+    return sides, {"vocab.json": numbered([">>deu<<", ">>fra<<", *tokens_of(*sides)])}
 
 
 def with_bytes(sides):
     models = tuple(sentencepiece_model(SENTENCES[side::2], byte_fallback=True) for side in (0, 1))
-    return models, {"vocab.json": numbered(pieces_of(*models))}
+    return models, {"vocab.json": numbered(tokens_of(*models))}
 
 
 KINDS = (joint, separate, incomplete, with_codes, with_bytes)
@@ -66,9 +66,9 @@ def test_tokens_equal_those_of_hugging_face(pair, texts):
     assert len(texts) == TEXTS
     prefixed = [code + text for code in ours.codes for text in texts[40:60]]
     for text in [*texts, *prefixed]:
-        source = [piece.id for piece in ours.encode_source(text)]
+        source = [token.id for token in ours.encode_source(text)]
         assert source == theirs(text, split_special_tokens=True)["input_ids"], text
-        target = [piece.id for piece in ours.encode(text)]
+        target = [token.id for token in ours.encode(text)]
         assert target == theirs(text_target=text, split_special_tokens=True)["input_ids"], text
         assert target == ours.encode_ids(text)
 
@@ -77,7 +77,7 @@ def test_every_token_covers_its_characters(pair, texts):
     tokenizer, _ = pair
     for text in texts:
         for side in (tokenizer.encode_source, tokenizer.encode):
-            spans = [piece.span for piece in side(text) if piece.span is not None]
+            spans = [token.span for token in side(text) if token.span is not None]
             assert all(0 <= start <= end <= len(text) for start, end in spans), text
             assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in zip(spans, spans[1:], strict=False)), text
             covered = {at for start, end in spans for at in range(start, end)}
@@ -91,9 +91,9 @@ def test_every_token_covers_its_characters(pair, texts):
 def test_token_equals_the_text_of_its_span(sides):
     tokenizer = tokenizer_of(*joint(sides))
     text = "  The  ﬁne old man 🙂"
-    for piece in tokenizer.encode_source(text)[:-1]:
-        covered, spelt = text[slice(*piece.span)], piece.text.strip("▁")
-        assert piece.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), piece
+    for token in tokenizer.encode_source(text)[:-1]:
+        covered, spelt = text[slice(*token.span)], token.text.strip("▁")
+        assert token.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), token
 
 
 def test_decoded_text_equals_hugging_faces_except_for_unknown_tokens(pair):
@@ -103,8 +103,8 @@ def test_decoded_text_equals_hugging_faces_except_for_unknown_tokens(pair):
     for _ in range(300):
         ids = [rng.randrange(2, ours.size - 1) for _ in range(rng.randrange(1, 12))]
         if broken:
-            ids = [piece for piece in ids if not ours.texts[piece].startswith("<0x")]
-        ids = [piece for piece in ids if not ours.texts[piece].startswith(">>")]
+            ids = [token for token in ids if not ours.texts[token].startswith("<0x")]
+        ids = [token for token in ids if not ours.texts[token].startswith(">>")]
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
@@ -112,41 +112,41 @@ def test_tokens_of_ids_are_located_in_their_text(pair, texts):
     tokenizer, _ = pair
     for text in texts[::10]:
         ids = tokenizer.encode_ids(text)
-        decoded, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
-        assert [piece.id for piece in pieces] == ids and pieces[-1].role == "end" and pieces[-1].span is None
+        decoded, tokens = tokenizer.decode(ids), tokenizer.tokens(ids)
+        assert [token.id for token in tokens] == ids and tokens[-1].role == "end" and tokens[-1].span is None
         spelt = [
-            decoded[slice(*piece.span)]
-            for piece in pieces
-            if piece.span and not piece.role and not piece.text.startswith("<0x")
+            decoded[slice(*token.span)]
+            for token in tokens
+            if token.span and not token.role and not token.text.startswith("<0x")
         ]
         texts_of = [
-            piece.text.replace("▁", " ").strip(" ")
-            for piece in pieces
-            if piece.span and not piece.role and not piece.text.startswith("<0x")
+            token.text.replace("▁", " ").strip(" ")
+            for token in tokens
+            if token.span and not token.role and not token.text.startswith("<0x")
         ]
         assert spelt == texts_of, text
 
 
 def test_bytes_of_a_character_share_its_span(sides):
     tokenizer = tokenizer_of(*with_bytes(sides))
-    source = [piece for piece in tokenizer.encode_source("a 🙂.") if piece.text.startswith("<0x")]
-    assert [piece.span for piece in source] == [(2, 3)] * 4
-    ids = [piece.id for piece in source]
-    assert tokenizer.decode(ids) == "🙂" and [piece.span for piece in tokenizer.pieces(ids)] == [(0, 1)] * 4
+    source = [token for token in tokenizer.encode_source("a 🙂.") if token.text.startswith("<0x")]
+    assert [token.span for token in source] == [(2, 3)] * 4
+    ids = [token.id for token in source]
+    assert tokenizer.decode(ids) == "🙂" and [token.span for token in tokenizer.tokens(ids)] == [(0, 1)] * 4
     assert tokenizer.decode([*ids[:2], *ids]) == "\ufffd🙂"
 
 
 def test_unknown_token_has_a_name(sides):
     tokenizer = tokenizer_of(*joint(sides))
-    unknown = next(piece for piece in tokenizer.encode_source("the 🙂") if piece.role)
+    unknown = next(token for token in tokenizer.encode_source("the 🙂") if token.role)
     assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
 
 
 def test_typed_special_symbols_are_read_as_text(sides):
     tokenizer = tokenizer_of(*joint(sides))
     for text in ("</s>", "<pad>", "dog</s>cat", "<unk>"):
-        pieces = tokenizer.encode_source(text)
-        assert pieces[-1].role == "end" and not any(piece.special for piece in pieces[:-1])
+        tokens = tokenizer.encode_source(text)
+        assert tokens[-1].role == "end" and not any(token.special for token in tokens[:-1])
 
 
 def test_language_code_is_a_single_token(sides):
@@ -155,7 +155,7 @@ def test_language_code_is_a_single_token(sides):
     code, first, *_ = tokenizer.encode_source(">>fra<< The dog.")
     assert (code.role, code.text, code.special) == ("language", ">>fra<<", True)
     assert first.span[0] == 8
-    assert "language" not in {piece.role for piece in tokenizer.encode_source(">>spa<< The dog.")}, "which it has not"
+    assert "language" not in {token.role for token in tokenizer.encode_source(">>spa<< The dog.")}, "which it has not"
 
 
 def test_lone_surrogate_causes_no_error(sides):
@@ -168,7 +168,7 @@ def test_token_scores_are_from_the_vocabulary_of_the_requested_side(sides):
     assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size
     ids = {text: number for number, text in enumerate(tokenizer.texts)}
     assert source[ids["</s>"]] == 0.0
-    foreign = next(text for text in pieces_of(sides[1]) if text not in pieces_of(sides[0]))
+    foreign = next(text for text in tokens_of(sides[1]) if text not in tokens_of(sides[0]))
     assert source[ids[foreign]] == -math.inf < target[ids[foreign]]
 
 

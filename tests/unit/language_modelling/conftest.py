@@ -72,6 +72,6 @@ def tokenizer(imported):
 
 
 @pytest.fixture(scope="session")
-def piece_tokenizer():
+def sentencepiece_tokenizer():
     """A vocabulary of 400 tokens from our trainer."""
     return train_tokenizer(SENTENCES * 20, size=400)

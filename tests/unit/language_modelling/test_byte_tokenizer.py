@@ -103,35 +103,35 @@ def theirs(gpt2_folder):
 
 def test_untrusted_texts_are_tokenized_as_by_hugging_face(theirs, tokenizer):
     for text in untrusted():
-        ids = [piece.id for piece in tokenizer.encode(text)]
+        ids = [token.id for token in tokenizer.encode(text)]
         assert ids == theirs(text)["input_ids"], text
         assert tokenizer.decode(ids) == text
 
 
 def test_spans_cover_the_text_except_for_spaces(tokenizer):
     for text in untrusted():
-        pieces = tokenizer.encode(text)
-        starts = [piece.span[0] for piece in pieces]
+        tokens = tokenizer.encode(text)
+        starts = [token.span[0] for token in tokens]
         assert starts == sorted(starts)
-        covered = {at for piece in pieces for at in range(*piece.span)}
+        covered = {at for token in tokens for at in range(*token.span)}
         assert {at for at, character in enumerate(text) if at not in covered} <= {
             at for at, character in enumerate(text) if character == " "
         }
-        assert [(piece.id, piece.span) for piece in tokenizer.pieces([piece.id for piece in pieces])] == [
-            (piece.id, piece.span) for piece in pieces
+        assert [(token.id, token.span) for token in tokenizer.tokens([token.id for token in tokens])] == [
+            (token.id, token.span) for token in tokens
         ]
 
 
 def test_every_byte_token_has_a_span(tokenizer):
     """Without merges every byte is a token; those of one character share its span, and a space covers nothing."""
-    pieces = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
-    assert [piece.span for piece in pieces] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
-    assert [piece.text for piece in pieces[:4]] == ["A", "▁", "<0xC3>", "<0xA9>"]
+    tokens = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
+    assert [token.span for token in tokens] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
+    assert [token.text for token in tokens[:4]] == ["A", "▁", "<0xC3>", "<0xA9>"]
 
 
 def test_token_spells_its_part_of_the_text(tokenizer):
     """The files write "Ġthe" and "Ċ"; a token that begins within a character has whole ones next to its bytes."""
-    texts = [piece.text for piece in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
+    texts = [token.text for token in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
     assert texts == [
         "Gr",
         "öße",
@@ -155,39 +155,39 @@ def test_tokens_of_broken_bytes_have_spans(tokenizer):
     draw = random.Random(2)
     for _ in range(300):
         ids = [draw.choice(some) for _ in range(9)]
-        text, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
+        text, tokens = tokenizer.decode(ids), tokenizer.tokens(ids)
         assert text == tokenizer._bytes(ids).decode("utf-8", errors="replace")
-        covered = {at for piece in pieces if piece.span for at in range(*piece.span)}
+        covered = {at for token in tokens if token.span for at in range(*token.span)}
         assert covered == set(range(len(text)))
-        assert [piece.role for piece in pieces] == ["end" if number == 0 else "" for number in ids]
+        assert [token.role for token in tokens] == ["end" if number == 0 else "" for number in ids]
 
 
 def test_typed_text_never_becomes_a_special_token(tokenizer):
-    pieces = tokenizer.encode("<|endoftext|>")
-    assert tokenizer.symbols.end not in [piece.id for piece in pieces]
-    assert tokenizer.decode([piece.id for piece in pieces]) == "<|endoftext|>"
+    tokens = tokenizer.encode("<|endoftext|>")
+    assert tokenizer.symbols.end not in [token.id for token in tokens]
+    assert tokenizer.decode([token.id for token in tokens]) == "<|endoftext|>"
 
 
 def test_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
     added = {"added_tokens.json": json.dumps({"<end>": tokenizer.size, "<plain>": tokenizer.size + 1}).encode()}
     made = ByteTokenizer({**tokenizer.files, **added}, end=["<end>"])
     assert made.texts[made.symbols.end] == "<end>" and made.texts[made.symbols.start] == "<|endoftext|>"
-    ids = [piece.id for piece in made.encode("the<end> <plain>cat", end=True)]
+    ids = [token.id for token in made.encode("the<end> <plain>cat", end=True)]
     assert ids.count(made.symbols.end) == 1 == ids.count(tokenizer.size + 1) and ids[-1] == made.symbols.end
     assert made.decode(ids) == "the<end> <plain>cat"
-    assert [piece.role for piece in made.pieces([made.symbols.start, made.symbols.end])] == ["start", "end"]
+    assert [token.role for token in made.tokens([made.symbols.start, made.symbols.end])] == ["start", "end"]
 
 
 def test_lone_surrogate_is_replaced(tokenizer):
-    pieces = tokenizer.encode("a\ud83db")
-    assert tokenizer.decode([piece.id for piece in pieces]) == "a\ufffdb"
-    assert pieces[-1].span == (2, 3)
+    tokens = tokenizer.encode("a\ud83db")
+    assert tokenizer.decode([token.id for token in tokens]) == "a\ufffdb"
+    assert tokens[-1].span == (2, 3)
 
 
 def test_byte_without_a_token_is_omitted():
-    ids = {piece: number for number, piece in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
+    ids = {token: number for number, token in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
     tokenizer = ByteTokenizer({"vocab.json": written(ids), "merges.txt": b"h e\n"})
-    assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
+    assert [(token.text, token.span) for token in tokenizer.encode("xthe éq")] == [
         ("t", (1, 2)),
         ("he", (2, 4)),
         ("▁", (5, 5)),
@@ -195,12 +195,12 @@ def test_byte_without_a_token_is_omitted():
         ("<0xA9>", (5, 6)),
     ]
     # `transformers` also merges the bytes next to it.
-    assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
+    assert [(token.text, token.span) for token in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 
 def test_very_long_word_is_encoded_completely(tokenizer):
     text = "the" * 5000
-    assert tokenizer.decode([piece.id for piece in tokenizer.encode(text)]) == text
+    assert tokenizer.decode([token.id for token in tokenizer.encode(text)]) == text
 
 
 def ids_of(files):

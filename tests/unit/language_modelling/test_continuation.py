@@ -19,8 +19,8 @@ METHODS = [
 ]
 
 
-def ids(pieces):
-    return [piece.id for piece in pieces]
+def ids(tokens):
+    return [token.id for token in tokens]
 
 
 def test_greedy_continuation_equals_hugging_face(huggingface, model, tokenizer):
@@ -29,19 +29,19 @@ def test_greedy_continuation_equals_hugging_face(huggingface, model, tokenizer):
     theirs = huggingface.generate(
         read, attention_mask=torch.ones_like(read), max_new_tokens=12, do_sample=False, pad_token_id=0
     )
-    assert ids(ours.pieces) == theirs[0, read.shape[1] :].tolist()
+    assert ids(ours.tokens) == theirs[0, read.shape[1] :].tolist()
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
 def test_score_equals_that_of_reading_the_text(model, tokenizer, settings):
     found = continue_text(model, tokenizer, TEXT, settings, limit=10)
-    read = [0, *ids(found.beginning), *ids(found.pieces)]
+    read = [0, *ids(found.beginning), *ids(found.tokens)]
     with torch.inference_mode():
         log_probs = model(None, torch.tensor([read[:-1]]))[0].log_softmax(dim=-1)
     expected = sum(log_probs[at - 1, read[at]].item() for at in range(len(found.beginning) + 1, len(read)))
     assert found.log_prob == pytest.approx(expected, abs=1e-4)
     assert found.text.startswith(TEXT)
-    assert ids(continue_text(model, tokenizer, TEXT, settings, limit=10).pieces) == ids(found.pieces)
+    assert ids(continue_text(model, tokenizer, TEXT, settings, limit=10).tokens) == ids(found.tokens)
 
 
 def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
@@ -62,17 +62,17 @@ def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
             for second in [model(None, torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)]
             for two in few
         }
-    assert tuple(ids(found.pieces)) == max(scores, key=scores.__getitem__)
+    assert tuple(ids(found.tokens)) == max(scores, key=scores.__getitem__)
 
 
 def test_seeds_and_temperature_change_a_sample(model, tokenizer):
     drawn = {
-        tuple(ids(continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", seed=seed), limit=8).pieces))
+        tuple(ids(continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", seed=seed), limit=8).tokens))
         for seed in range(5)
     }
     assert len(drawn) > 1
     one = continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", top_k=1), limit=8)
-    assert ids(one.pieces) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).pieces)
+    assert ids(one.tokens) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).tokens)
 
 
 def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
@@ -90,20 +90,20 @@ def test_continuation_may_end_before_the_limit(model, tokenizer):
 
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))
     assert found.complete
-    assert [piece.role for piece in found.pieces] == ["end"]
+    assert [token.role for token in found.tokens] == ["end"]
     assert found.text == TEXT
 
 
 def test_empty_text_can_be_continued(model, tokenizer):
     found = continue_text(model, tokenizer, "", DecodingSettings(), limit=3)
     assert found.beginning == ()
-    assert score_text(model, tokenizer, "x").pieces
-    assert 1 <= len(found.pieces) <= 3
+    assert score_text(model, tokenizer, "x").tokens
+    assert 1 <= len(found.tokens) <= 3
 
 
 def test_continuation_stops_where_its_positions_end(model, tokenizer):
     found = continue_text(model, tokenizer, "1 " * 31, DecodingSettings(), limit=40)
-    assert len(found.pieces) <= 2
+    assert len(found.tokens) <= 2
     with pytest.raises(TextError, match="shorten it"):
         continue_text(model, tokenizer, "1 " * 32, DecodingSettings())
     with pytest.raises(ValueError, match="limit must be at least 1"):

@@ -58,9 +58,9 @@ def test_measured_memory_matches_the_formula(attention, length):
 def test_training_keeps_no_tensor_larger_than_the_map(attention):
     """The limit is the map of one head. The backward pass keeps tensors, so this finds a mask over a full product."""
     model, sizes = small(attention).train(), []
-    pieces = torch.randint(30, (1, 48))
+    tokens = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
-        model(None, pieces).sum().backward()
+        model(None, tokens).sum().backward()
     # Shape [B, H, T, S]; the others depend only on positions.
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
 

@@ -20,11 +20,13 @@ from transformer.model.transformer import build
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, piece_tokenizer):
+def trained(tmp_path_factory, sentencepiece_tokenizer):
     folder = tmp_path_factory.mktemp("trained")
     torch.manual_seed(2)
-    config = decoder_only(vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40)
-    save_model(folder, config, dict(build(config).named_parameters()), piece_tokenizer)
+    config = decoder_only(
+        vocabulary=sentencepiece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40
+    )
+    save_model(folder, config, dict(build(config).named_parameters()), sentencepiece_tokenizer)
     return load_language_model(folder, "cpu")
 
 
@@ -37,8 +39,8 @@ def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trai
     found = evaluate(loaded, texts)
     total = sum(score.log_prob for score in scores)
     assert found.log_prob == pytest.approx(total, abs=1e-3)
-    assert found.pieces == sum(len(score.pieces) for score in scores) and found.texts == len(texts)
-    assert found.per_piece == pytest.approx(math.exp(-total / found.pieces), rel=1e-4)
+    assert found.tokens == sum(len(score.tokens) for score in scores) and found.texts == len(texts)
+    assert found.per_token == pytest.approx(math.exp(-total / found.tokens), rel=1e-4)
     assert found.per_word == pytest.approx(math.exp(-total / sum(len(text.split()) for text in texts)), rel=1e-4)
     size = sum(len(text.encode()) for text in texts)
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
@@ -57,9 +59,9 @@ def test_perplexity_of_empty_input_raises_an_error(trained, texts):
 def test_bigram_probabilities_sum_to_one():
     model = Bigrams([[3, 4, 5], [3, 4, 4, 6], [5]], size=8, start=2)
     for before in range(8):
-        sums = sum(math.exp(model.log_prob([before, piece]) - model.log_prob([before])) for piece in range(8))
+        sums = sum(math.exp(model.log_prob([before, token]) - model.log_prob([before])) for token in range(8))
         assert sums == pytest.approx(1)
-    assert sum(math.exp(model.single([piece])) for piece in range(8)) == pytest.approx(1)
+    assert sum(math.exp(model.single([token])) for token in range(8)) == pytest.approx(1)
 
 
 def test_bigram_probability_matches_its_formula():
@@ -74,5 +76,5 @@ def test_bigram_probability_matches_its_formula():
 
 def test_bigram_model_predicts_its_training_text_better_than_unigrams(trained):
     single, pairs = evaluate_baselines(trained, SENTENCES, SENTENCES)
-    assert np.isfinite(single.log_prob) and pairs.per_piece < single.per_piece / 3
-    assert single.pieces == pairs.pieces
+    assert np.isfinite(single.log_prob) and pairs.per_token < single.per_token / 3
+    assert single.tokens == pairs.tokens

@@ -81,20 +81,20 @@ def test_heads_with_compressed_keys_have_no_copying_scores():
 
 
 def test_score_in_a_text_uses_the_repeated_tokens():
-    pieces = [0, 7, 8, 9, 7, 8]
-    assert earlier_occurrences(pieces) == ((), (), (), (), (1,), (2,))
+    tokens = [0, 7, 8, 9, 7, 8]
+    assert earlier_occurrences(tokens) == ((), (), (), (), (1,), (2,))
     weights = np.zeros((1, 1, 6, 6))
     weights[..., range(6), [0, 0, 1, 2, 2, 2]] = 1
-    scores = scores_in_text(weights, pieces)
+    scores = scores_in_text(weights, tokens)
     assert scores.previous[0, 0] == pytest.approx(3 / 5)
     assert scores.induction[0, 0] == scores.duplicate[0, 0] == 0.5
 
 
 def test_copying_score_counts_every_earlier_occurrence():
-    pieces = [0, 7, 8, 7, 9, 7]
+    tokens = [0, 7, 8, 7, 9, 7]
     weights = np.zeros((1, 1, 6, 6))
     weights[0, 0, 5] = [0, 0.1, 0.2, 0.3, 0.4, 0]
-    scores = scores_in_text(weights, pieces)
+    scores = scores_in_text(weights, tokens)
     # Position 3 has seen its token once, position 5 twice.
     assert scores.duplicate[0, 0] == pytest.approx((0 + 0.1 + 0.3) / 2)
     assert scores.induction[0, 0] == pytest.approx((0 + 0.2 + 0.4) / 2)

@@ -34,14 +34,14 @@ SHAPES = {
 
 
 @pytest.fixture(scope="module", params=SHAPES)
-def loaded(request, piece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
+def loaded(request, sentencepiece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
     """Load the models in double precision, so that the two can agree to a millionth at any size of the numbers."""
     if request.param == "gpt2":
         found = read_gpt2(Folder(gpt2_folder))
         model, tokenizer = found.model, found.tokenizer
     else:
         torch.manual_seed(3)
-        tokenizer = piece_tokenizer
+        tokenizer = sentencepiece_tokenizer
         model = (
             build(
                 decoder_only(vocabulary=tokenizer.size, d_model=24, heads=4, layers=3, d_ff=40, **SHAPES[request.param])
@@ -69,7 +69,7 @@ def found(loaded, trace):
 def again(loaded, trace):
     """Return the records and the logits of the model's own forward pass."""
     record = Recorder(details=True)
-    logits = loaded.model(None, torch.tensor([[piece.id for piece in trace.target_pieces]]), record=record)
+    logits = loaded.model(None, torch.tensor([[token.id for token in trace.target_tokens]]), record=record)
     return record.tensors, logits
 
 
@@ -86,7 +86,7 @@ def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
     assert ("decoder.positions" in found) == (config.positions != "none")
     sizes = {
         "B": 1,
-        "T": len(trace.target_pieces),
+        "T": len(trace.target_tokens),
         "D": config.d_model,
         "K": config.d_head,
         "F": config.d_ff,
@@ -151,7 +151,7 @@ def test_cell_and_its_row_match_the_model(loaded, trace):
     np.testing.assert_allclose(one.weighted_values.sum(axis=0), one.output, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(whole.terms(7)[HEAD, 3], one.term)
     assert head_identifiability(trace, weights, "decoder", LAYER, HEAD).visible.tolist() == list(
-        range(1, len(trace.target_pieces) + 1)
+        range(1, len(trace.target_tokens) + 1)
     )
 
 
@@ -167,7 +167,7 @@ def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(loaded, trac
 def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
-    assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_pieces == trace.predicted_pieces
+    assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_tokens == trace.predicted_tokens
     # Before the first attention no token sees another.
     np.testing.assert_array_equal(unmasked.detail("decoder", "scores")[0], trace.detail("decoder", "scores")[0])
     assert not np.allclose(unmasked.log_probs, trace.log_probs)
@@ -178,4 +178,4 @@ def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
 
 def test_trace_names_its_model(trace):
     assert trace.text == trace.target_text
-    assert replace(trace, source_text="x", source_pieces=trace.target_pieces).text == "x"
+    assert replace(trace, source_text="x", source_tokens=trace.target_tokens).text == "x"

@@ -16,7 +16,7 @@ def attention(record):
     return torch.stack(record.tensors["decoder.weights"])
 
 
-def pieces(vocabulary, *, rows=3, length=17):
+def tokens(vocabulary, *, rows=3, length=17):
     return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(5))
 
 
@@ -31,7 +31,7 @@ def small(**choices):
 
 def assert_equal_to(theirs, model):
     """Check logits and all attentions within 1e-5, in one pass and through the cache."""
-    ids = pieces(model.config.target_vocabulary)
+    ids = tokens(model.config.target_vocabulary)
     with torch.inference_mode():
         expected = theirs(ids, output_attentions=True)
         maps = torch.stack(expected.attentions)
@@ -91,14 +91,14 @@ def test_learned_positions_set_to_sinusoids_equal_sinusoidal_positions():
     learned.load_state_dict(
         {**waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()}
     )
-    ids = pieces(40)
+    ids = tokens(40)
     torch.testing.assert_close(waves(None, ids), learned(None, ids))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_no_token_sees_a_later_one(norm, positions):
-    model, ids = small(norm=norm, positions=positions), pieces(40)
+    model, ids = small(norm=norm, positions=positions), tokens(40)
     changed = ids.clone()
     changed[:, 9] = (changed[:, 9] + 1) % 40
     before, after = model(None, ids), model(None, changed)
@@ -114,7 +114,7 @@ def test_embedding_and_output_share_one_matrix():
 
 def test_language_model_learns():
     model = small(dropout=0.0).train()
-    ids = pieces(40, rows=4)
+    ids = tokens(40, rows=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
     def loss():

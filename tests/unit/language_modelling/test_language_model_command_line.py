@@ -58,10 +58,10 @@ def test_continue_command_continues_each_line(run_main, folder, tmp_path):
 def test_text_is_scored_token_by_token(run_main, folder):
     done = run_main(main, "score", "The cat sat.", "--model", folder, "--device", "cpu")
     assert done.returncode == 0, done.stderr
-    text, sums, *pieces = done.stdout.splitlines()
+    text, sums, *tokens = done.stdout.splitlines()
     assert text == "The cat sat." and "bits per byte" in sums
     total = float(sums.split()[1].rstrip(","))
-    assert total == pytest.approx(sum(float(line.split()[0]) for line in pieces), abs=0.05)
+    assert total == pytest.approx(sum(float(line.split()[0]) for line in tokens), abs=0.05)
 
 
 def test_token_labels_are_readable_in_a_terminal(run_main, folder):

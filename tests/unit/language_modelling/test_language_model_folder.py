@@ -29,8 +29,8 @@ def config(request, tokenizer):
 
 
 @pytest.fixture
-def tokenizer(piece_tokenizer):
-    return piece_tokenizer
+def tokenizer(sentencepiece_tokenizer):
+    return sentencepiece_tokenizer
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_sentencepiece_language_model_supports_every_operation(trained):
     loaded = load_language_model(trained[0], "cpu")
     text = SENTENCES[0]
     score = score_text(loaded.model, loaded.tokenizer, text)
-    assert not any(piece.special for piece in score.pieces) and math.isfinite(score.log_prob)
+    assert not any(token.special for token in score.tokens) and math.isfinite(score.log_prob)
     found = continue_text(loaded.model, loaded.tokenizer, text, DecodingSettings(), limit=5)
-    assert found.text.startswith(text) and found.beginning == score.pieces
+    assert found.text.startswith(text) and found.beginning == score.tokens
     assert head_scores(loaded.model).induction.shape == (2, 2)
 
 

@@ -27,7 +27,7 @@ def small(**choices):
     ).eval()
 
 
-def pieces():
+def tokens():
     return torch.randint(40, (3, LENGTH), generator=torch.Generator().manual_seed(5))
 
 
@@ -37,7 +37,7 @@ def kinds(function):
 
 @kinds
 def test_no_token_sees_a_later_one(choices):
-    model, ids = small(**choices), pieces()
+    model, ids = small(**choices), tokens()
     for at in range(LENGTH):
         changed = ids.clone()
         changed[:, at] = (changed[:, at] + 1) % 40
@@ -47,7 +47,7 @@ def test_no_token_sees_a_later_one(choices):
 
 @kinds
 def test_reading_token_by_token_equals_one_pass(choices):
-    model, ids = small(**choices), pieces()
+    model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
         for at in range(LENGTH):
@@ -57,7 +57,7 @@ def test_reading_token_by_token_equals_one_pass(choices):
 
 @kinds
 def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
-    model, ids = small(**choices), pieces()
+    model, ids = small(**choices), tokens()
     fused, recorded = model(None, ids), model(None, ids, record=Recorder(details=False))
     torch.testing.assert_close(fused, recorded, atol=1e-5, rtol=0)
     for logits in (fused, recorded):
@@ -70,7 +70,7 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
 def test_local_attention_with_one_block_is_full(block):
     full, local = small(), small(attention="local", block=block)
     local.load_state_dict(full.state_dict())
-    assert torch.equal(local(None, pieces()), full(None, pieces()))
+    assert torch.equal(local(None, tokens()), full(None, tokens()))
 
 
 def test_local_attention_in_blocks_equals_a_masked_full_product():
@@ -93,7 +93,7 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
 def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
     """The new tokens may begin with a block, end with it, or cross several."""
-    model, ids = small(**choices), pieces()
+    model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache, before = model(None, ids), model.start_after(ids[:, :1], model.start_cache()), 0
         for after in (*cuts, LENGTH):
@@ -105,14 +105,14 @@ def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
 @kinds
 def test_masked_cells_have_no_weight(choices):
     model = small(**choices)
-    weights, allowed = attention_weights(model, pieces()), may_look(model.config, LENGTH)
+    weights, allowed = attention_weights(model, tokens()), may_look(model.config, LENGTH)
     assert weights.shape[-2:] == allowed.shape
     assert (weights[..., ~allowed] == 0).all()
     assert (weights[..., allowed] > 0).all()
 
 
 def test_local_attention_has_no_weight_outside_its_block():
-    model, ids = small(attention="local", block=4), pieces()
+    model, ids = small(attention="local", block=4), tokens()
     weights = attention_weights(model, ids)
     outside = ~local_mask(LENGTH, 4)
     assert (weights[..., outside] == 0).all()
@@ -130,14 +130,14 @@ def test_compressed_attention_of_single_tokens_with_the_identity_is_full():
             for convolution in (layer.self_attention.compression.keys, layer.self_attention.compression.values):
                 convolution.weight.copy_(torch.eye(8).repeat(2, 1)[..., None])
                 convolution.bias.zero_()
-    torch.testing.assert_close(compressed(None, pieces()), full(None, pieces()), atol=1e-5, rtol=0)
-    found, expected = (attention_weights(model, pieces()) for model in (compressed, full))
+    torch.testing.assert_close(compressed(None, tokens()), full(None, tokens()), atol=1e-5, rtol=0)
+    found, expected = (attention_weights(model, tokens()) for model in (compressed, full))
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("length", range(1, 8))
 def test_compressed_map_has_one_column_per_three_tokens(length):
-    weights = attention_weights(small(attention="compressed"), pieces()[:, :length])
+    weights = attention_weights(small(attention="compressed"), tokens()[:, :length])
     columns = -(-length // 3)
     assert weights.shape == (2, 3, 2, length, columns)
     for query in range(length):
@@ -184,10 +184,10 @@ def test_options_out_of_range_are_rejected(choices, message):
 
 
 @kinds
-def test_compressed_map_labels_its_columns_with_their_tokens(choices, piece_tokenizer):
+def test_compressed_map_labels_its_columns_with_their_tokens(choices, sentencepiece_tokenizer):
     model = build(
         decoder_only(
-            vocabulary=piece_tokenizer.size,
+            vocabulary=sentencepiece_tokenizer.size,
             d_model=16,
             heads=2,
             layers=2,
@@ -198,9 +198,9 @@ def test_compressed_map_labels_its_columns_with_their_tokens(choices, piece_toke
         )
     ).eval()
     text = "The dog sleeps."
-    found = map_of_text(model, piece_tokenizer, text, most=30)
-    length = len(found.pieces)
-    assert found.pieces[0].role == "start" and found.pieces[1:] == piece_tokenizer.encode(text, end=False)
+    found = map_of_text(model, sentencepiece_tokenizer, text, most=30)
+    length = len(found.tokens)
+    assert found.tokens[0].role == "start" and found.tokens[1:] == sentencepiece_tokenizer.encode(text, end=False)
     step = 3 if choices["attention"] == "compressed" else 1
     assert found.weights.shape == (2, 2, length, -(-length // step))
     assert found.allowed.shape == found.weights.shape[2:]
@@ -209,4 +209,4 @@ def test_compressed_map_labels_its_columns_with_their_tokens(choices, piece_toke
     assert (found.weights[..., ~found.allowed] == 0).all()
     for refused, message in (("", "no text"), ("  ", "no text"), (text * 9, "a map has room for 30: shorten it")):
         with pytest.raises(TextError, match=message):
-            map_of_text(model, piece_tokenizer, refused, most=30)
+            map_of_text(model, sentencepiece_tokenizer, refused, most=30)

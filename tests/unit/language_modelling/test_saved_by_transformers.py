@@ -184,7 +184,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
     draw = random.Random(4)
     for number in range(60):
         text = TYPED[number] if number < len(TYPED) else "".join(draw.choices(TYPED, k=4))
-        ids = [piece.id for piece in loaded.tokenizer.encode(text, end=False)]
+        ids = [token.id for token in loaded.tokenizer.encode(text, end=False)]
         expected = their_tokenizer(text, split_special_tokens=True)["input_ids"]
         # Their model cannot read a token without a row; ours spells it.
         if max(expected, default=0) < theirs.config.vocab_size:
@@ -192,11 +192,11 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
         assert loaded.tokenizer.decode(ids) == their_tokenizer.decode(ids, clean_up_tokenization_spaces=False)
     size, symbols = loaded.tokenizer.size, loaded.tokenizer.symbols
     assert loaded.tokenizer.texts[symbols.end] in (END_OF_TEXT, "<s>")
-    pieces = torch.tensor([[symbols.start, *(draw.randrange(size) for _ in range(20))]])
+    tokens = torch.tensor([[symbols.start, *(draw.randrange(size) for _ in range(20))]])
     record = Recorder(details=False)
     with torch.inference_mode():
-        out = theirs(pieces, output_attentions=True)
-        logits = loaded.model(None, pieces, record=record)
+        out = theirs(tokens, output_attentions=True)
+        logits = loaded.model(None, tokens, record=record)
     torch.testing.assert_close(logits, out.logits[..., :size], atol=2e-5, rtol=1e-5)
     for ours, attention in zip(record.tensors["decoder.weights"], out.attentions, strict=True):
         torch.testing.assert_close(ours, attention, atol=1e-5, rtol=0)

@@ -15,16 +15,16 @@ TEXT = "The cat's Größe 🙂"
 
 def test_score_equals_hugging_faces_loss(huggingface, model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
-    ids = torch.tensor([[0, *(piece.id for piece in score.pieces)]])
+    ids = torch.tensor([[0, *(token.id for token in score.tokens)]])
     with torch.inference_mode():
         loss = huggingface(ids, labels=ids).loss.item()
-    assert score.log_prob / len(score.pieces) == pytest.approx(-loss, abs=1e-5)
+    assert score.log_prob / len(score.tokens) == pytest.approx(-loss, abs=1e-5)
     assert score.perplexity == pytest.approx(math.exp(loss), rel=1e-4)
 
 
 def test_measures_of_a_text_are_consistent_with_each_other(model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
-    assert len(score.log_probs) == len(score.pieces) and score.words == 4
+    assert len(score.log_probs) == len(score.tokens) and score.words == 4
     assert score.probability == pytest.approx(math.prod(map(math.exp, score.log_probs)))
     assert 2 ** -(score.bits_per_byte * len(TEXT.encode())) == pytest.approx(score.probability, rel=1e-9)
 
@@ -32,7 +32,7 @@ def test_measures_of_a_text_are_consistent_with_each_other(model, tokenizer):
 def test_probabilities_of_all_next_tokens_sum_to_one(model, tokenizer):
     """The score is a distribution over the tokens of at least one byte, and the end."""
     beginning = score_text(model, tokenizer, "cat")
-    read = torch.tensor([[0, *(piece.id for piece in beginning.pieces)]])
+    read = torch.tensor([[0, *(token.id for token in beginning.tokens)]])
     with torch.inference_mode():
         assert model(None, read)[0, -1].softmax(dim=-1).sum().item() == pytest.approx(1, abs=1e-6)
 
@@ -43,7 +43,7 @@ def test_scoring_an_empty_text_is_rejected(model, tokenizer):
 
 
 def test_text_longer_than_the_positions_is_rejected(model, tokenizer):
-    assert len(score_text(model, tokenizer, "1 " * 32).pieces) == 64
+    assert len(score_text(model, tokenizer, "1 " * 32).tokens) == 64
     with pytest.raises(TextError, match="learned 64 positions"):
         score_text(model, tokenizer, "1 " * 33)
 

@@ -75,6 +75,6 @@ def test_repeated_text_is_more_likely_the_second_time(shipped):
     text = "The zebra bought seven purple umbrellas near Lisbon."
     once = score_text(shipped.model, shipped.tokenizer, text)
     twice = score_text(shipped.model, shipped.tokenizer, f"{text} {text}")
-    assert len(twice.pieces) == 2 * len(once.pieces)
-    again = twice.log_probs[len(once.pieces) :]
+    assert len(twice.tokens) == 2 * len(once.tokens)
+    again = twice.log_probs[len(once.tokens) :]
     assert again.sum() > once.log_prob / 2

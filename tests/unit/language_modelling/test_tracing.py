@@ -31,16 +31,16 @@ POSITIONS = 40
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory, piece_tokenizer):
+def loaded(tmp_path_factory, sentencepiece_tokenizer):
     torch.manual_seed(2)
     config = decoder_only(
-        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=3, d_ff=32, max_positions=POSITIONS
+        vocabulary=sentencepiece_tokenizer.size, d_model=16, heads=2, layers=3, d_ff=32, max_positions=POSITIONS
     )
     weights = {
         name: weight.detach() + 0.2 * torch.randn_like(weight) for name, weight in build(config).named_parameters()
     }
     folder = tmp_path_factory.mktemp("lm")
-    save_model(folder, config, weights, piece_tokenizer)
+    save_model(folder, config, weights, sentencepiece_tokenizer)
     return load_language_model(folder, "cpu")
 
 
@@ -61,7 +61,7 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
         "It's",
         "the",
     ]
-    assert len(trace.target_pieces) > len(axes.columns)
+    assert len(trace.target_tokens) > len(axes.columns)
 
 
 def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
@@ -72,7 +72,7 @@ def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
 
 def test_trace_has_the_numbers_of_the_model(loaded):
     score, trace = trace_text(loaded, "the house is small.")
-    ids = [piece.id for piece in score.pieces]
+    ids = [token.id for token in score.tokens]
     record = Recorder(details=True)
     with torch.inference_mode():
         log_probs = loaded.model(None, torch.tensor([[loaded.model.symbols.start, *ids[:-1]]]), record=record)[0]
@@ -80,8 +80,8 @@ def test_trace_has_the_numbers_of_the_model(loaded):
     weights = np.concatenate([layer.numpy() for layer in record.tensors["decoder.weights"]])
     np.testing.assert_array_equal(trace.decoder, weights)
     assert trace.candidate_ids[:, 0].tolist() == log_probs.argmax(dim=-1).tolist()
-    assert [piece.id for piece in trace.predicted_pieces] == ids
-    assert [piece.role for piece in trace.target_pieces][:2] == ["start", ""]
+    assert [token.id for token in trace.predicted_tokens] == ids
+    assert [token.role for token in trace.target_tokens][:2] == ["start", ""]
     assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
 
 
@@ -100,7 +100,7 @@ def test_continuation_matches_the_results_computed_for_it(loaded, method):
     settings = DecodingSettings(method, seed=5, beam_size=3)
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
-    written = len(found.pieces)
+    written = len(found.tokens)
     assert traced.translation.text == found.text and traced.trace.target_text == found.text
     assert traced.trace.log_probs[-written:].sum() == pytest.approx(found.log_prob, abs=1e-4)
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
@@ -116,7 +116,7 @@ def test_continuation_matches_the_results_computed_for_it(loaded, method):
 def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
     forced = [20, 21, 22, 23]
     traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
-    ids = [piece.id for piece in traced.translation.pieces]
+    ids = [token.id for token in traced.translation.tokens]
     assert ids[:4] == forced and 30 not in ids and len(ids) <= 5
 
 
@@ -143,7 +143,7 @@ def test_browser_receives_a_language_models_trace_with_its_head_names(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
     header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))
-    count = len(score.pieces)
+    count = len(score.tokens)
     assert (header["kind"], header["queries"], header["keys"]) == ("decoder", count, count)
     assert codes.size == 3 * 2 * count * count and header["names"][2].endswith("induction")
     assert header["texts"]["target"] == trace.target_text

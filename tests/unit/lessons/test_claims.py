@@ -234,12 +234,12 @@ def test_needed_words_equal_those_of_erasure(evidence, shipped):
     found = named_words(evidence.of("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")
-    at = [piece.text for piece in trace.predicted_pieces].index("▁nicht")
+    at = [token.text for token in trace.predicted_tokens].index("▁nicht")
     start = trace.source_text.index("didn't")
     word = [
         at
-        for at, piece in enumerate(trace.source_pieces)
-        if piece.span and start <= piece.span[0] < start + len("didn't")
+        for at, token in enumerate(trace.source_tokens)
+        if token.span and start <= token.span[0] < start + len("didn't")
     ]
     hidden = shipped.trace(trace.source_text, trace.target_text, interventions=Interventions(hidden_source=word))
     assert negation.word == "nicht" and negation.probability == pytest.approx(np.exp(trace.log_probs[at]), rel=1e-4)

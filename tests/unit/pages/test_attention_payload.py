@@ -72,7 +72,7 @@ def test_rows_mostly_on_the_end_symbol_keep_four_decimals(trace, left):
 def test_browser_arrangement_equals_the_view_of_the_pages(trace, kind, words, special):
     """Summing and averaging as the browser does gives the pages' own view."""
     header, _ = unpacked(payload(trace, kind, {}))
-    arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
+    arrangement = header["arrangements"][("words" if words else "tokens") + ("" if special else "-hidden")]
     view = view_of(trace, kind, words=words, special=special)
     weights = trace.attention(kind)[0, 1]
     merged = np.array(
@@ -89,7 +89,7 @@ def test_browser_arrangement_equals_the_view_of_the_pages(trace, kind, words, sp
 def test_payload_of_64_tokens_is_within_the_budget(small_translator):
     """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing compresses."""
     trace = small_translator.trace("dog " * 21, "Hund")
-    assert len(trace.source_pieces) == 64
+    assert len(trace.source_tokens) == 64
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
     message = payload(replace(trace, encoder=weights), "encoder", {})
     assert weights.size * 2 < len(message) < 420 * 1024
@@ -101,7 +101,7 @@ def test_overview_payload_matches_the_chosen_arrangement(small_translator, trace
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
     whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))
-    shown = ("words" if words else "pieces") + ("-hidden" if hide else "")
+    shown = ("words" if words else "tokens") + ("-hidden" if hide else "")
     assert small[0].pop("arrangements") == {shown: whole[0].pop("arrangements")[shown]}
     assert small[0] == {**whole[0], "glance": True, "metrics": []}
     np.testing.assert_array_equal(small[1], whole[1])

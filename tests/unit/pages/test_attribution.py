@@ -129,7 +129,7 @@ def books(shipped):
 
 
 def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books):
-    second = [number for number, piece in enumerate(books.predicted_pieces, start=1) if piece.text == "▁dem"][1]
+    second = [number for number, token in enumerate(books.predicted_tokens, start=1) if token.text == "▁dem"][1]
     each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
     labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
     assert each.source_labels == labels == source_columns(books, words=True)[1]
@@ -153,7 +153,7 @@ def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books
 
 def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
     """A candidate replaces one token, so the page explains the first token of the chosen word."""
-    second = [number for number, piece in enumerate(books.predicted_pieces) if piece.text == "▁dem"][1]
+    second = [number for number, token in enumerate(books.predicted_tokens) if token.text == "▁dem"][1]
     other = next(iter(candidates(books, shipped.tokenizer.symbols, (second,))))
     params = MatteredParams(explained=str(second + 1), against=other)
     assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
@@ -176,8 +176,8 @@ def test_punctuation_has_its_own_column_in_an_attribution(trace):
         ".",
         "</s> end",
     ]
-    assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_pieces)))
-    assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_pieces)))
+    assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_tokens)))
+    assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_tokens)))
 
 
 def test_half_written_word_has_columns_only_for_the_tokens_read(shipped, trace):
@@ -187,7 +187,7 @@ def test_half_written_word_has_columns_only_for_the_tokens_read(shipped, trace):
 
 def test_whole_translation_can_be_explained(shipped, trace):
     whole = ask(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
-    assert whole.target.positions == tuple(range(len(trace.predicted_pieces))) and whole.target.against is None
+    assert whole.target.positions == tuple(range(len(trace.predicted_tokens))) and whole.target.against is None
     assert whole.explained == "the whole translation"
 
 
@@ -200,7 +200,7 @@ def test_page_explains_a_default_word_if_the_requested_one_does_not_exist(shippe
 
 def test_only_candidates_of_the_step_are_compared(shipped, trace):
     others = candidates(trace, shipped.tokenizer.symbols, (8,))
-    taken = trace.predicted_pieces[8].id
+    taken = trace.predicted_tokens[8].id
     assert taken not in others and PAD not in others and len(others) >= 8
     assert list(others.values()) == sorted(others.values(), reverse=True) and sum(others.values()) < 1
     best = next(iter(others))
@@ -212,7 +212,7 @@ def test_only_candidates_of_the_step_are_compared(shipped, trace):
 
 
 def test_page_opens_with_a_word_that_methods_disagree_on(trace):
-    tops = np.zeros(len(trace.predicted_pieces), dtype=int)
+    tops = np.zeros(len(trace.predicted_tokens), dtype=int)
     others = tops.copy()
     others[[6, 8]] = 1
     assert telling_group(trace, tops, others, words=True) == (8,), "a comma is no word"
@@ -451,9 +451,9 @@ def test_attribution_export_names_its_method_and_model(shipped, trace, asked, fo
 
 
 def test_attribution_question_survives_its_address():
-    params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True)
+    params = MatteredParams(part="agreement", explained="9", against=7, tokens=True, deletion=True)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params
-    assert params.for_another_sentence() == MatteredParams(part="agreement", pieces=True)
+    assert params.for_another_sentence() == MatteredParams(part="agreement", tokens=True)
     for invalid in ("0", "1000", "whole translation", "-1", "9 "):
         assert MatteredParams.from_address({"mattered_explained": invalid}).explained == ""

@@ -37,7 +37,7 @@ def test_every_gradient_has_a_section_a_sentence_and_axis_labels(listed, shaped_
 @ONE_SHAPE
 def test_correct_tokens_label_columns_of_the_logit_gradient(listed, shaped_translator, shaped_trace):
     shown = gradient_matrix(listed[0], shaped_trace, shaped_translator.tokenizer, LANGUAGES)
-    assert {piece.id for piece in shaped_trace.predicted_pieces} <= set(shown.chosen.tolist())
+    assert {token.id for token in shaped_trace.predicted_tokens} <= set(shown.chosen.tolist())
     assert shown.place(0, 0) == np.unravel_index(np.abs(shown.values).argmax(), shown.values.shape)
     assert shown.place(2, 1) == (1, 0) and shown.place(999, 999) == tuple(size - 1 for size in shown.values.shape)
 

@@ -31,14 +31,14 @@ def test_attention_bet_is_about_the_mean_of_all_heads(reading):
     found = bet.settle()
     row = next(
         row
-        for row, piece in enumerate(reading.trace.predicted_pieces)
-        if f"writes “{piece.text.strip('▁')}”" in bet.asks
+        for row, token in enumerate(reading.trace.predicted_tokens)
+        if f"writes “{token.text.strip('▁')}”" in bet.asks
     )
     words = reading.trace.cross.mean(axis=(0, 1))[row, :-1]
     assert "newspaper" in bet.choices and len(bet.choices) == len(set(bet.choices))
     # The shares are those without the end symbol, as in the map of words.
     assert max(found.shares) >= words.max() and found.question.answer == int(np.argmax(found.shares))
-    assert [bet.choice_at([position]) for position in (0, len(reading.trace.source_pieces) - 1)] == ["The", None]
+    assert [bet.choice_at([position]) for position in (0, len(reading.trace.source_tokens) - 1)] == ["The", None]
     assert f"“{bet.choices[found.question.answer]}” gets {max(found.shares):.0%}" in found.reason
 
 
@@ -56,8 +56,8 @@ def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading
     assert sorted(found.shares, reverse=True) == pytest.approx(probabilities.tolist())
     second = reading.tokenizer.texts[trace.candidate_ids[step, 1]].strip("▁")
     assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.asks
-    assert f"finds “{trace.predicted_pieces[step].text.strip('▁')}” most likely" in bet.asks
-    before = trace.target_text[: trace.predicted_pieces[step].span[0]].strip()
+    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.asks
+    before = trace.target_text[: trace.predicted_tokens[step].span[0]].strip()
     assert f"After “{before}”" in bet.asks or not before
 
 

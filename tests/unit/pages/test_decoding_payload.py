@@ -11,7 +11,7 @@ from pages.ui.decoding.payload import decoding_payload, shown_nodes
 from pages.ui.decoding.visited import Visited, origin, written_by
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.text.languages import LANGUAGES
 from transformer.text.tokenizer import END, START
 from transformer.values.decoding_settings import DecodingSettings
@@ -22,7 +22,7 @@ TEXT = "The old man is reading a newspaper."
 
 def reported(shipped, traced, params=None, remaining=None):
     params = params or DecodingParams()
-    ids = tuple(piece.id for piece in traced.translation.pieces)
+    ids = tuple(token.id for token in traced.translation.tokens)
     own = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     return unpack(
         decoding_payload(traced, remaining or [own], params, shipped.tokenizer, {"number": 1}, (2, 3), LANGUAGES)
@@ -48,10 +48,10 @@ def test_every_step_has_the_models_numbers(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings())
     header, _ = reported(shipped, traced)
     assert header["read"][0] == "<s> start" and header["source"][-1] == "</s> end"
-    assert len(header["steps"]) == len(header["read"]) == len(traced.translation.pieces)
+    assert len(header["steps"]) == len(header["read"]) == len(traced.translation.tokens)
     for row, step in enumerate(header["steps"]):
         assert step["logProb"] == pytest.approx(traced.trace.log_probs[row], abs=1e-6)
-        assert [piece for piece, _, _ in step["candidates"]] == traced.trace.candidate_ids[row].tolist()
+        assert [token for token, _, _ in step["candidates"]] == traced.trace.candidate_ids[row].tolist()
         assert step["candidates"][0][0] == step["id"] and step["rank"] == 1 and not step["forced"]
         last = step["layers"][-1]
         assert last["logProb"] == step["logProb"]
@@ -60,10 +60,10 @@ def test_every_step_has_the_models_numbers(shipped):
 
 def test_alternative_translations_state_where_they_diverge(shipped):
     first = shipped.trace_decoding(TEXT, DecodingSettings())
-    ids = tuple(piece.id for piece in first.translation.pieces)
+    ids = tuple(token.id for token in first.translation.tokens)
     second = int(first.trace.candidate_ids[3, 1])
     other = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=(*ids[:3], second))
-    others = tuple(piece.id for piece in other.translation.pieces)
+    others = tuple(token.id for token in other.translation.tokens)
     remaining = [
         Visited(ids, first.translation.text, -1.0, DecodingParams()),
         Visited(others, other.translation.text, -2.0, DecodingParams(forced=(*ids[:3], second))),
@@ -90,7 +90,7 @@ def test_browser_receives_all_branches_of_the_tree(shipped):
     sent, tree = header["tree"], traced.translation.tree
     shown = shown_nodes(tree, 3)
     assert len(sent["nodes"]) == len(shown) == len(tree.nodes) - sent["left"] < len(tree.nodes)
-    assert [sent["nodes"][index]["id"] for index in sent["best"]] == [piece.id for piece in traced.translation.pieces]
+    assert [sent["nodes"][index]["id"] for index in sent["best"]] == [token.id for token in traced.translation.tokens]
     for index, node in zip(shown, sent["nodes"], strict=True):
         own = tree.nodes[index]
         assert node["fate"] == own.fate.name.lower() and node["score"] == pytest.approx(own.score, abs=1e-6)
@@ -121,7 +121,7 @@ def test_typed_word_becomes_tokens(shipped):
     assert continued({"forced": "x", "text": "Hund", "step": -4}) == DecodingParams(forced=word)
     for nothing in (None, [], "Hund", {}, {"text": 3}, {"text": " "}, {"text": "\x00"}):
         assert continued(nothing) is None
-    assert len(continued({"text": "Hund " * 10**5}).forced) == MAX_PIECES + 1
+    assert len(continued({"text": "Hund " * 10**5}).forced) == MAX_TOKENS + 1
     assert END not in continued({"text": "</s>"}).forced
 
 
@@ -131,7 +131,7 @@ def test_translation_tokenized_differently_on_rereading_is_reported(shipped):
     assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"
     letters = tuple(tokenizer.texts.index(letter) for letter in ("▁", "D", "e", "r"))
     spelt = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=letters)
-    assert tokenizer.encode_ids(spelt.translation.text) != [piece.id for piece in spelt.translation.pieces]
+    assert tokenizer.encode_ids(spelt.translation.text) != [token.id for token in spelt.translation.tokens]
     params = DecodingParams(forced=letters)
     assert origin(written_by(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
 

@@ -124,8 +124,8 @@ def test_edit_labels_number_equal_words(shipped):
 
 def test_edits_on_words_are_edits_on_their_tokens(small_translator, trace):
     """In the view of words, the row has the given shares."""
-    rows = word_groups(trace.target_pieces, trace.target_text)
-    columns = word_groups(trace.source_pieces, trace.source_text)
+    rows = word_groups(trace.target_tokens, trace.target_text)
+    columns = word_groups(trace.source_tokens, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)
     column = max(range(len(columns)), key=lambda number: len(columns[number]))
     (first, last), (start, end) = ((group[0] + 1, group[-1] + 1) for group in (rows[row], columns[column]))
@@ -181,15 +181,15 @@ def test_impossible_edit_is_dropped_and_reported_in_one_sentence(trace, text, ot
 
 
 def test_erased_words_are_either_hidden_or_removed_from_the_text(trace):
-    words, pieces = (groups_of(trace.source_pieces, trace.source_text, words=words) for words in (True, False))
-    assert pieces == tuple((i,) for i in range(len(trace.source_pieces)))
+    words, tokens = (groups_of(trace.source_tokens, trace.source_text, words=words) for words in (True, False))
+    assert tokens == tuple((i,) for i in range(len(trace.source_tokens)))
     invisible = params("none", hidden_source=words[1], hidden_target=(2,))
     changed = resolve(invisible, trace).interventions
     assert (changed.hidden_source, changed.hidden_target) == (words[1], (2,))
     left_out = replace(invisible, erasure=LEFT_OUT)
     assert resolve(left_out, trace).interventions.hidden_source == ()
     assert without_words(trace, words[1]) == "The man reads a book."
-    assert without_words(trace, (len(trace.source_pieces) - 1,)) == TEXT, "the end symbol is not typed"
+    assert without_words(trace, (len(trace.source_tokens) - 1,)) == TEXT, "the end symbol is not typed"
     assert resolve(params("none"), trace).interventions == AS_TRAINED
     assert "erased: “" in what_changed((), invisible, trace) and "erased" in what_changed((), left_out, trace)
     assert what_changed((), params("none"), trace) == "nothing changed"
@@ -203,7 +203,7 @@ def test_python_code_of_an_edit_gives_the_same_translation(small_translator, tra
     resolved = resolve(params(text, hidden_source=(1, 4)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     found = continue_from(small_translator, trace, after)
-    prefix = tuple(piece.id for piece in trace.predicted_pieces[: found.step])
+    prefix = tuple(token.id for token in trace.predicted_tokens[: found.step])
     lines = change_lines(trace, resolved.edits.edits, resolved.interventions, prefix, folder=None)
     assert len(lines.splitlines()) == 5
     monkeypatch.setattr("transformer.running.translator.Translator.load", lambda: small_translator)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from pages.ui.params.attention import AttentionParams, PinParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params
@@ -37,8 +37,8 @@ def film(small_translator):
 def test_film_cells_show_the_numbers_and_labels_of_tokens(film):
     trace, frames = film
     for cell in frames["tokens"]["lines"][0]["cells"]:
-        piece = trace.source_pieces[int(cell["key"].removeprefix("source-"))]
-        assert (cell["label"], cell["number"]) == (piece_label(piece, trace.source_text), str(piece.id))
+        token = trace.source_tokens[int(cell["key"].removeprefix("source-"))]
+        assert (cell["label"], cell["number"]) == (token_label(token, trace.source_text), str(token.id))
     changed = frames["weights"]["link"][2]
     weights = trace.encoder[int(changed["layer"]) - 1, int(changed["head"]) - 1, int(changed["encoder_rows"])]
     for cell in frames["weights"]["lines"][0]["cells"]:
@@ -66,7 +66,7 @@ def test_film_frame_of_the_mask_hides_later_tokens(film):
     step = int(frames["mask"]["link"][2]["decoder_rows"])
     for cell in frames["mask"]["lines"][0]["cells"]:
         assert (cell.get("mark") == "masked") == (int(cell["key"].removeprefix("target-")) > step)
-    assert f"{len(trace.target_pieces) - 1 - step} of {len(trace.target_pieces)} tokens" in frames["mask"]["says"]
+    assert f"{len(trace.target_tokens) - 1 - step} of {len(trace.target_tokens)} tokens" in frames["mask"]["says"]
 
 
 def test_film_names_normalised_sums_and_opposite_vectors_correctly(small_translator):

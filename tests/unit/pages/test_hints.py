@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pages.ui.text.hints import MISTAKES, USUAL_WORDS, rare_words, remarks, unknown_characters, unusual_spelling
-from transformer.decoding.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_TOKENS
 from transformer.files.paths import ASSETS
 
 EXAMPLES = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
@@ -98,8 +98,8 @@ def test_characters_without_a_token_are_named(shipped, text, named):
 
 
 def test_characters_kept_in_the_translation_are_not_reported_as_lost(shipped):
-    pieces = shipped.tokenizer.encode_source("I see 🙂.")
-    assert unknown_characters("I see 🙂.", pieces, "Ich sehe 🙂.") == []
+    tokens = shipped.tokenizer.encode_source("I see 🙂.")
+    assert unknown_characters("I see 🙂.", tokens, "Ich sehe 🙂.") == []
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
 
 
@@ -113,7 +113,7 @@ def test_hints_about_example_translations_are_true(shipped):
 def test_stated_word_limit_matches_ordinary_english(shipped):
     tokens = sum(len(shipped.tokenizer.encode_ids(text, end=False)) for text in SENTENCES)
     words = sum(len(text.split()) for text in SENTENCES)
-    assert round(MAX_PIECES * words / tokens, -2) == 100
+    assert round(MAX_TOKENS * words / tokens, -2) == 100
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_many_concurrent_users_each_get_their_own_answer(model, watch):
             continue
         alone = model.trace(text)
         assert isinstance(answer, Trace) and answer.source_text == text
-        assert answer.predicted_pieces == alone.predicted_pieces and answer.target_text == alone.target_text
+        assert answer.predicted_tokens == alone.predicted_tokens and answer.target_text == alone.target_text
         for kind in KINDS:
             assert np.array_equal(answer.attention(kind), alone.attention(kind))
         assert np.array_equal(answer.log_probs, alone.log_probs)

@@ -11,7 +11,7 @@ from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, te
 from pages.ui.inside_a_layer.mask import UNMASKED, future_share, leak_table
 from pages.ui.inside_a_layer.norm_and_residual import size_chart, size_table, spread_table
 from pages.ui.inside_a_layer.norm_diagram import diagram
-from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
+from pages.ui.inside_a_layer.stage_matrix import shape, sizes, stage_matrix, tokens_table
 from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
 from pages.ui.inside_a_layer.stages import SECTIONS, section_of, square
 from pages.ui.inside_a_layer.worked_example import example_table
@@ -40,7 +40,7 @@ def test_drawing_of_a_stage_shows_its_tensor(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights(), head=1):
         assert shape(stage, shaped_translator.config, shaped_trace).endswith(str(list(stage.array.shape)))
         if stage.array.dtype.kind == "i":
-            table = pieces_table(stage, shaped_trace, shaped_translator.tokenizer)
+            table = tokens_table(stage, shaped_trace, shaped_translator.tokenizer)
             assert list(table["id in the vocabulary"]) == stage.array[0].tolist()
             continue
         drawn = stage_matrix(stage, shaped_trace, shaped_translator.tokenizer, LANGUAGES)
@@ -69,8 +69,8 @@ def test_every_stage_has_its_own_plain_sentence(shaped_translator, shaped_trace)
         assert sentence.endswith(".") and "{" not in sentence and len(sentence.split()) <= 25, key
     words = [sentence for key, sentence in said.items() if key.startswith(("encoder.self_attention", "generator"))]
     assert len(set(words)) == len(words), "two steps of one part are not told alike"
-    pieces = len(shaped_trace.source_pieces) - 1
-    assert f"cut into {pieces} tokens" in said["encoder.pieces"], "as the first page counts them"
+    tokens = len(shaped_trace.source_tokens) - 1
+    assert f"cut into {tokens} tokens" in said["encoder.pieces"], "as the first page counts them"
 
 
 def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenizer):
@@ -131,7 +131,7 @@ def test_page_explains_the_pinned_cell_or_the_strongest(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
     row, column = picked_cell(trace, "encoder", AttentionParams())
-    words = ~np.array([piece.special for piece in trace.source_pieces])
+    words = ~np.array([token.special for token in trace.source_tokens])
     assert weights[row, column] == weights[:, words].max()
     assert picked_cell(trace, "encoder", AttentionParams(rows=(2, 5), columns=(1,))) == (2, 1)
     assert picked_cell(trace, "encoder", AttentionParams(rows=(2,))) == (2, 3), "a row looks at the token after it"

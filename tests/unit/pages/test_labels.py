@@ -4,7 +4,7 @@ import pytest
 
 from attention_atlas.browser.labels import column_labels, disambiguated, place_of, row_labels, titles
 from transformer.analysis.view import Axes, axes_of
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_decoder_row_names_the_token_read_and_the_one_predicted(trace):
 
 def test_dots_replace_the_letters_of_a_word_that_another_row_predicts(shipped):
     trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
-    first = trace.predicted_pieces[3].text.removeprefix("▁")
+    first = trace.predicted_tokens[3].text.removeprefix("▁")
     rest = "Schirmständer".removeprefix(first)
     assert first and rest and rest != "Schirmständer", "a word that the vocabulary cuts"
     for kind in ("decoder", "cross"):
@@ -49,8 +49,8 @@ def test_axis_titles_state_the_direction_of_attention():
 def test_dots_replace_letters_of_the_same_word_only():
     """In Japanese, the predicted token begins a word of its own; within "Python" it does not."""
     text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
-    pieces = tuple(Piece(9, text[slice(*span)], span) for span in spans)
-    groups = tuple((piece,) for piece in pieces[:3])
+    tokens = tuple(Token(9, text[slice(*span)], span) for span in spans)
+    groups = tuple((token,) for token in tokens[:3])
     positions = ((0,), (1,), (2,))
     axes = Axes(
         "decoder",
@@ -58,7 +58,7 @@ def test_dots_replace_letters_of_the_same_word_only():
         positions,
         groups,
         groups,
-        tuple((piece,) for piece in pieces[1:]),
+        tuple((token,) for token in tokens[1:]),
         text,
         text,
         words=True,

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, piece_label, visible
+from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, token_label, visible
 from pages.ui.text.markup import markdown
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 @pytest.mark.parametrize(
@@ -52,31 +52,31 @@ def test_every_output_shows_invisible_direction_marks():
     assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
     assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
     assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
-    assert piece_label(Piece(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
-    assert piece_label(Piece(9, "<0xE2>", (0, 1)), "\u202e") == "<0xE2>"
-    assert group_label((Piece(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
+    assert token_label(Token(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
+    assert token_label(Token(9, "<0xE2>", (0, 1)), "\u202e") == "<0xE2>"
+    assert group_label((Token(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
 def test_labels_of_tokens_are_readable():
-    assert piece_label(Piece(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
-    assert piece_label(Piece(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
-    assert piece_label(Piece(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
-    assert piece_label(Piece(9, "<0xD7>", (0, 1)), "ש") == "\u2068ש\u2069 <0xD7>", "or the byte is read backwards"
-    assert piece_label(Piece(9, "<pad>", None, "start"), "") == "<pad> start"
-    assert piece_label(Piece(9, "▁<0xF0><0x9F>", (1, 2)), " 🙂") == "🙂 ␣<0xF0><0x9F>"
-    assert piece_label(Piece(9, "<0x0A><0x09>", (0, 2)), "\n\t") == "↵⇥"
-    assert piece_label(Piece(9, "<0x0D>", (0, 1)), "\r") == "<0x0D>"
+    assert token_label(Token(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
+    assert token_label(Token(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
+    assert token_label(Token(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
+    assert token_label(Token(9, "<0xD7>", (0, 1)), "ש") == "\u2068ש\u2069 <0xD7>", "or the byte is read backwards"
+    assert token_label(Token(9, "<pad>", None, "start"), "") == "<pad> start"
+    assert token_label(Token(9, "▁<0xF0><0x9F>", (1, 2)), " 🙂") == "🙂 ␣<0xF0><0x9F>"
+    assert token_label(Token(9, "<0x0A><0x09>", (0, 2)), "\n\t") == "↵⇥"
+    assert token_label(Token(9, "<0x0D>", (0, 1)), "\r") == "<0x0D>"
 
 
 def test_label_of_a_word_shows_preceding_line_breaks():
-    pieces = (Piece(9, "<0x0A>", (3, 4)), Piece(9, "<0x0A>", (4, 5)), Piece(9, "It", (5, 7)))
-    assert group_label(pieces, "sun\n\nIt", words=True) == "↵↵It"
-    assert group_label(pieces[:2], "sun\n\nIt", words=True) == "↵↵"
+    tokens = (Token(9, "<0x0A>", (3, 4)), Token(9, "<0x0A>", (4, 5)), Token(9, "It", (5, 7)))
+    assert group_label(tokens, "sun\n\nIt", words=True) == "↵↵It"
+    assert group_label(tokens[:2], "sun\n\nIt", words=True) == "↵↵"
     assert bare("↵↵It") == "It"
 
 
 def test_labels_of_the_vocabulary_are_readable(tokenizer):
-    assert [entry_label(tokenizer, piece) for piece in (PAD, UNKNOWN, START, END)] == [
+    assert [entry_label(tokenizer, token) for token in (PAD, UNKNOWN, START, END)] == [
         "<pad> padding",
         "<unk>",
         "<s> start",
@@ -86,8 +86,8 @@ def test_labels_of_the_vocabulary_are_readable(tokenizer):
 
 
 def test_labels_of_words_are_the_users_own_characters():
-    word = (Piece(9, "▁do", (1, 3)), Piece(10, "n'", (3, 5)), Piece(11, "t", (5, 6)))
+    word = (Token(9, "▁do", (1, 3)), Token(10, "n'", (3, 5)), Token(11, "t", (5, 6)))
     assert group_label(word, " don’t", words=True) == "don’t"
     assert group_label(word[:1], " don’t", words=False) == "␣do"
-    assert group_label((Piece(9, "▁", (0, 0)),), "x", words=True) == "␣"
-    assert group_label((Piece(START, "<s>", None, "start"),), "", words=True) == "<s> start"
+    assert group_label((Token(9, "▁", (0, 0)),), "x", words=True) == "␣"
+    assert group_label((Token(START, "<s>", None, "start"),), "", words=True) == "<s> start"

@@ -31,14 +31,14 @@ def archive(trace, **others):
 def test_file_written_by_show_is_read():
     given = made_up_trace(["I", "dr|eam"], ["Ich", "träume"])
     found = files.trace_of_file("a.npz", archive(given))
-    assert (found.kinds, found.source_pieces, found.predicted_pieces) == (
+    assert (found.kinds, found.source_tokens, found.predicted_tokens) == (
         given.kinds,
-        given.source_pieces,
-        given.predicted_pieces,
+        given.source_tokens,
+        given.predicted_tokens,
     )
     np.testing.assert_array_equal(found.cross, given.cross)
     sound = Trace.from_attention(cross=EVEN, source_tokens=frames(3, 0.02), target_tokens=["a", "b", "c"])
-    assert files.trace_of_file("s.npz", archive(sound)).source_pieces == sound.source_pieces
+    assert files.trace_of_file("s.npz", archive(sound)).source_tokens == sound.source_tokens
 
 
 @pytest.mark.parametrize(

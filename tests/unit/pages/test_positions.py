@@ -6,7 +6,7 @@ import pytest
 from pages.ui.positional_encoding.addition import norm_chart, norm_table
 from pages.ui.positional_encoding.alternatives import learned_products
 from pages.ui.positional_encoding.curves import curves, wave_table
-from pages.ui.positional_encoding.shuffle import moved_pieces, shuffle
+from pages.ui.positional_encoding.shuffle import moved_tokens, shuffle
 from pages.ui.positional_encoding.shuffled import WITHOUT, times
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
@@ -50,11 +50,11 @@ def test_shuffled_sentence_has_shuffled_attention_without_positions(small_transl
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
     before, after = (small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text))
-    words = word_groups(before.source_pieces, text)
-    moved = moved_pieces(before.source_pieces, after.source_pieces, words, mixed.order)
-    assert sorted(moved) == list(range(len(before.source_pieces)))
+    words = word_groups(before.source_tokens, text)
+    moved = moved_tokens(before.source_tokens, after.source_tokens, words, mixed.order)
+    assert sorted(moved) == list(range(len(before.source_tokens)))
     np.testing.assert_allclose(before.encoder[:, :, moved][..., moved], after.encoder, atol=1e-5)
-    assert moved_pieces(before.source_pieces[1:], after.source_pieces, words, mixed.order) is None
+    assert moved_tokens(before.source_tokens[1:], after.source_tokens, words, mixed.order) is None
 
 
 def test_huge_factor_is_written_as_a_power_of_ten():
@@ -77,7 +77,7 @@ def test_learned_positions_come_from_the_model(shaped_translator):
 def test_norms_equal_those_of_the_trace(small_translator):
     trace = small_translator.trace("A dog.", details=True)
     text = embedded_text(trace, small_translator.weights(), "encoder")
-    labels = [f"<b>{number}" for number in range(len(text.pieces))]
+    labels = [f"<b>{number}" for number in range(len(text.ids))]
     table = norm_table(text, labels)
     np.testing.assert_allclose(table["sum"], np.linalg.norm(trace.residual_stream("encoder")[0], axis=-1), atol=1e-6)
     np.testing.assert_allclose(table["position"], np.sqrt(32 / 2))
@@ -91,5 +91,5 @@ def test_norms_equal_those_of_the_trace(small_translator):
 def test_displayed_sum_is_taken_before_the_embedding_norm(shaped_translator, shaped_trace):
     text = embedded_text(shaped_trace, shaped_translator.weights(), "encoder")
     vectors = text.scaled + (0 if text.positions is None else text.positions)
-    table = norm_table(text, [piece.text for piece in shaped_trace.source_pieces])
+    table = norm_table(text, [token.text for token in shaped_trace.source_tokens])
     np.testing.assert_allclose(table["sum"], np.linalg.norm(vectors, axis=-1))

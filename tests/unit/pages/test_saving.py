@@ -32,8 +32,8 @@ def cells(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_csv_text_is_never_a_formula(text):
-    header, row = cells(csv_text(pd.DataFrame({"piece": [text], text: [1]}), {"sentence": text}))
-    assert header == ["piece", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
+    header, row = cells(csv_text(pd.DataFrame({"token": [text], text: [1]}), {"sentence": text}))
+    assert header == ["token", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
 def test_csv_text_of_half_a_million_digits_is_never_a_formula():
@@ -47,7 +47,7 @@ def test_csv_text_of_half_a_million_digits_is_never_a_formula():
 )
 def test_csv_text_is_never_a_formula_with_other_list_separators(separator, text):
     text = text.format(separator, separator)
-    saved = csv_text(pd.DataFrame({"piece": ["x"], "text": [text]}), {"sentence": text})
+    saved = csv_text(pd.DataFrame({"token": ["x"], "text": [text]}), {"sentence": text})
     for row in csv.reader(io.StringIO(saved, newline=""), delimiter=separator):
         assert not any(cell.lstrip(' "').startswith(("=", "-", "@")) for cell in row)
     _, row = cells(saved)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from attention_atlas.browser.labels import column_labels, row_labels, titles
 from attention_atlas.browser.payload import payload
-from attention_atlas.browser.token_labels import piece_label
+from attention_atlas.browser.token_labels import token_label
 from attention_atlas.browser.wire import unframe
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential
@@ -59,9 +59,9 @@ def is_normalised(typed: str) -> None:
 def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     """Check that the tokens of a text are in order, within it, and spell it."""
     is_normalised(text)
-    pieces = tokenizer.encode(text)
-    ids = [piece.id for piece in pieces]
-    spans = [piece.span for piece in pieces if piece.span is not None]
+    tokens = tokenizer.encode(text)
+    ids = [token.id for token in tokens]
+    spans = [token.span for token in tokens if token.span is not None]
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
     assert [end for _, end in spans] == sorted(end for _, end in spans)
@@ -73,7 +73,7 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
     # Texts beside a map; none of them raises.
-    labels = [piece_label(piece, text) for piece in pieces]
+    labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")
     valid(text).encode("utf-8")
     markdown(valid(text)).encode("utf-8")

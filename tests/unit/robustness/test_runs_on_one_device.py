@@ -69,9 +69,9 @@ def traced_together(translator: Translator) -> list[Any]:
 
 CHANGED = Interventions(gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5})
 RUNS: dict[str, Callable[[Translator], Any]] = {
-    "translate": lambda each: each.translate(TEXT).pieces,
-    "beam": lambda each: each.translate(TEXT, DecodingSettings("beam", beam_size=3)).pieces,
-    "sample": lambda each: each.translate(TEXT, DecodingSettings("sample", seed=1)).pieces,
+    "translate": lambda each: each.translate(TEXT).tokens,
+    "beam": lambda each: each.translate(TEXT, DecodingSettings("beam", beam_size=3)).tokens,
+    "sample": lambda each: each.translate(TEXT, DecodingSettings("sample", seed=1)).tokens,
     "variants": lambda each: each.translate_variants(TEXT, [Interventions(), CHANGED]),
     "trace": lambda each: each.trace(TEXT, TARGET, details=True, interventions=CHANGED).log_probs,
     "trace together": traced_together,
@@ -100,7 +100,7 @@ def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
     with OneDevice(results=True, given=True) as mode:
         trace = translator.trace(TEXT, TARGET, details=True)
         targets = [Target((0,)), Target((1,))]
-        assert translator.attribute(trace, method, targets).source.shape == (2, len(trace.source_pieces))
+        assert translator.attribute(trace, method, targets).source.shape == (2, len(trace.source_tokens))
     assert mode.operations > 100
 
 

@@ -96,7 +96,7 @@ def test_every_run_gives_the_same_result_remotely(remote, small_translator, run)
 
 def test_remote_translation_is_equal_except_for_its_duration(remote, small_translator):
     there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
-    assert (there.pieces, there.text, there.log_prob) == (here.pieces, here.text, here.log_prob)
+    assert (there.tokens, there.text, there.log_prob) == (here.tokens, here.text, here.log_prob)
 
 
 def test_results_that_need_the_weights_are_computed_locally_on_demand(service, remote, small_translator):

@@ -25,7 +25,7 @@ from transformer.serving.protocol import PROTOCOL, RequestError, read_run, reque
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
 from transformer.values.patches import SITES
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
 
@@ -256,24 +256,24 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 4: bump PROTOCOL whenever one of these fields or its meaning changes.
+# The messages of version 6: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
     VariantsRun: "text variants",
     TraceRun: "text target details interventions",
     ScoresRun: "text target variants",
-    ContrastsRun: "text target step pieces variants",
+    ContrastsRun: "text target step tokens variants",
     ComparisonRun: "text target variants details",
     GateGradientsRun: "text target",
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
     Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw patches other",
-    Piece: "id text span role",
-    Trace: "source_text target_text source_pieces target_pieces predicted_pieces complete encoder decoder cross "
+    Token: "id text span role",
+    Trace: "source_text target_text source_tokens target_tokens predicted_tokens complete encoder decoder cross "
     "encoder_mask decoder_mask cross_mask log_probs entropy candidate_ids candidate_log_probs details interventions "
     "model",
-    Translation: "settings prefix suppressed pieces text log_prob complete seconds tree beginning",
-    BeamNode: "parent step row piece log_prob rank score penalised place fate",
+    Translation: "settings prefix suppressed tokens text log_prob complete seconds tree beginning",
+    BeamNode: "parent step row token log_prob rank score penalised place fate",
     SearchTree: "nodes cutoffs best decoder cross",
     LogitLens: "candidate_ids candidate_log_probs taken",
     TracedTranslation: "translation trace ranks logit_lens",
@@ -284,4 +284,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_wire_format_matches_the_protocol_version(kind):
-    assert PROTOCOL == 5 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 6 and [each.name for each in fields(kind)] == FIELDS[kind].split()

@@ -73,12 +73,12 @@ def test_loss_matches_the_probabilities(tokenizer):
     ).eval()
     data = contexts(tokenizer)
     total = 0.0
-    for row, length in zip(data.pieces.astype(int), data.lengths, strict=True):
+    for row, length in zip(data.tokens.astype(int), data.lengths, strict=True):
         read = torch.tensor([[START, *row[: length - 1]]])
         log_probs = model(None, read)[0].detach().log_softmax(dim=-1)
         total -= float(log_probs[range(length), row[:length]].sum())
     expected = total / data.lengths.sum()
-    assert mean_loss(model, ContextBatches(data, pieces=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
+    assert mean_loss(model, ContextBatches(data, tokens=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_loss_of_uniform_predictions_is_the_log_of_the_vocabulary_size(tokenizer):
@@ -87,7 +87,7 @@ def test_loss_of_uniform_predictions_is_the_log_of_the_vocabulary_size(tokenizer
     ).eval()
     with torch.no_grad():
         model.target_embedding.weight.zero_()
-    batches = ContextBatches(contexts(tokenizer), pieces=WIDTH, seed=0)
+    batches = ContextBatches(contexts(tokenizer), tokens=WIDTH, seed=0)
     assert mean_loss(model, batches) == pytest.approx(math.log(tokenizer.size), abs=1e-5)
 
 

@@ -18,7 +18,7 @@ def contexts(tokenizer, texts=TEXTS, *, width=48, seed=1, **shares):
 
 def texts_in(data, tokenizer):
     """Return the texts of each context, in order."""
-    for row in data.pieces.tolist():
+    for row in data.tokens.tolist():
         filled = row[: row.index(PAD)] if PAD in row else row
         assert filled[-1] == END and PAD not in filled, "padding is at the end alone"
         parts = np.split(filled, np.flatnonzero(np.array(filled) == END) + 1)[:-1]
@@ -43,10 +43,10 @@ def test_repeated_text_is_in_the_context_of_its_original(tokenizer):
 def test_contexts_include_repeated_patterns(tokenizer):
     """They are added to the content without them, from tokens of the texts in random order."""
     without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
-    assert np.array_equal(data.pieces[: len(without)], without.pieces) and len(data) == 2 * len(without)
-    known = {piece for text in TEXTS for piece in tokenizer.encode_ids(text, end=False)}
+    assert np.array_equal(data.tokens[: len(without)], without.tokens) and len(data) == 2 * len(without)
+    known = {token for text in TEXTS for token in tokenizer.encode_ids(text, end=False)}
     lengths = set()
-    for row in data.pieces[len(without) :].astype(int):
+    for row in data.tokens[len(without) :].astype(int):
         assert set(row.tolist()) <= known
         (periods,) = np.nonzero([np.array_equal(row[at:], row[:-at]) for at in range(1, 50)])
         lengths.add(int(periods[0]) + 1)
@@ -55,7 +55,7 @@ def test_contexts_include_repeated_patterns(tokenizer):
 
 def test_same_seed_gives_the_same_contexts(tokenizer):
     one, same, other = (contexts(tokenizer, repeated=0.3, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.pieces, same.pieces) and not np.array_equal(one.pieces[:3], other.pieces[:3])
+    assert np.array_equal(one.tokens, same.tokens) and not np.array_equal(one.tokens[:3], other.tokens[:3])
 
 
 def test_text_longer_than_a_context_is_left_out(tokenizer):
@@ -63,19 +63,19 @@ def test_text_longer_than_a_context_is_left_out(tokenizer):
     assert sorted(text for texts in texts_in(data, tokenizer) for text in texts) == ["one", "two"]
     assert len(contexts(tokenizer, ["long " * 50], width=12)) == 0
     with pytest.raises(ValueError, match="no texts to train on"):
-        ContextBatches(contexts(tokenizer, ["long " * 50], width=12), pieces=64, seed=1)
+        ContextBatches(contexts(tokenizer, ["long " * 50], width=12), tokens=64, seed=1)
 
 
 def test_target_is_the_input_shifted_by_one(tokenizer):
     data = contexts(tokenizer)
-    batches = ContextBatches(data, pieces=200, seed=1)
+    batches = ContextBatches(data, tokens=200, seed=1)
     assert batches.rows == 4
     seen = []
     for members in batches.epoch(0):
         batch = batches.load(members)
         assert (batch.target[:, 0] == START).all()
         assert (batch.target[:, 1:] == batch.predicted[:, :-1]).all()
-        assert batch.pieces == batches.count(members) == int((data.pieces[members] != PAD).sum())
+        assert batch.tokens == batches.count(members) == int((data.tokens[members] != PAD).sum())
         seen += members.tolist()
     assert sorted(seen) == list(range(len(data)))
     assert [m.tolist() for m in batches.epoch(3)] == [m.tolist() for m in batches.epoch(3)]
@@ -87,7 +87,7 @@ def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")
     assert isinstance(loaded, Contexts) and fingerprint == "abc"
-    assert np.array_equal(loaded.pieces, data.pieces)
+    assert np.array_equal(loaded.tokens, data.tokens)
 
 
 def test_repeated_source_text_is_used_once():

@@ -7,7 +7,7 @@ import pytest
 
 from transformer.text.tokenizer import END
 from transformer.training.data import (
-    PieceData,
+    TokenData,
     augment,
     overlap,
     read_pairs,
@@ -91,7 +91,7 @@ def test_variations_of_the_data_are_added_in_the_given_shares():
 
 
 def test_tokens_survive_storage(tokenizer, tmp_path):
-    data = PieceData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_pieces=40)
+    data = TokenData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_tokens=40)
     assert len(data) == 3, "the long pair is left out"
     data.save(tmp_path / "data.safetensors", tokenizer.fingerprint)
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")
@@ -104,7 +104,7 @@ def test_tokens_survive_storage(tokenizer, tmp_path):
 
 def test_every_pair_can_be_repeated_with_other_tokens(tokenizer):
     pairs = [("The old man is reading a newspaper in the garden.", "Der alte Mann liest eine Zeitung im Garten.")] * 50
-    data = PieceData.of(pairs, tokenizer, max_pieces=200, sampled=2)
+    data = TokenData.of(pairs, tokenizer, max_tokens=200, sampled=2)
     best = tokenizer.encode_ids(pairs[0][0])
     split = [source.tolist() for source, _ in data]
     assert split[:50] == [best] * 50 and len(split) == 150

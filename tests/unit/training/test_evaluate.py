@@ -27,13 +27,13 @@ def test_translations_are_in_sentence_order(model_folder):
             with torch.inference_mode():
                 cache = model.start_cache(model.encode(source, real), real)
                 if beam == 1:
-                    pieces = [
+                    tokens = [
                         int(step.predicted) for step in greedy(model, cache, limit=limit, constraints=constraints)
                     ]
                 else:
                     steps = beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints)
-                    pieces = hypotheses(steps, 1)[0][0].pieces
-            expected.append(tokenizer.decode(pieces))
+                    tokens = hypotheses(steps, 1)[0][0].tokens
+            expected.append(tokenizer.decode(tokens))
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
 
 

@@ -129,10 +129,10 @@ def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_p
     old, new = given.tokenizer, again.tokenizer
     rows, made = given.model.target_embedding.weight, again.model.target_embedding.weight
     torch.testing.assert_close(made[new.texts.index("e")], rows[old.texts.index("e")])
-    piece = new.texts.index("▁blue")
+    token = new.texts.index("▁blue")
     spelt = old.spell("▁blue")
     assert len(spelt) > 1
-    torch.testing.assert_close(made[piece], rows[spelt].mean(dim=0))
+    torch.testing.assert_close(made[token], rows[spelt].mean(dim=0))
 
 
 def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
@@ -173,5 +173,5 @@ def test_held_out_texts_are_not_trained_on(prepared, tmp_path):
         tmp_path / "run", data=[data], validation=validation, repeated=0.0, patterns=0.0, start=prepared
     )
     training = trainer(tmp_path / "run", micro_batches=1)
-    (row,) = training.batches.data.pieces
+    (row,) = training.batches.data.tokens
     assert sorted(training.tokenizer.decode(row.tolist()).replace("blue", " blue").split()) == ["blue", "cat", "red"]

@@ -140,10 +140,10 @@ def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_p
     for name, expected in (("source_embedding.weight", rows), ("generator.bias", biases)):
         shared = new.texts.index("e")
         torch.testing.assert_close(weights[name][shared], expected[old.texts.index(new.texts[shared])])
-        piece = new.texts.index("▁Katze")
+        token = new.texts.index("▁Katze")
         spelt = old.spell("▁Katze")
         assert len(spelt) > 1 and old.decode(spelt) == "Katze"
-        torch.testing.assert_close(weights[name][piece], expected[spelt].mean(dim=0))
+        torch.testing.assert_close(weights[name][token], expected[spelt].mean(dim=0))
     for name, parameter in given.model.named_parameters():
         if parameter.shape == weights[name].shape:
             torch.testing.assert_close(weights[name], parameter)
@@ -436,7 +436,7 @@ def test_micro_batches_add_up_to_one_step(run):
     split = trainer(run, dropout=0.0)
     members = [split._members(0), split._members(1)]
     total = sum(split.loss(split.batches.load(m)) for m in members)
-    (total / sum(split.batches.load(m).pieces for m in members)).backward()
+    (total / sum(split.batches.load(m).tokens for m in members)).backward()
     expected = {name: p.grad.clone() for name, p in split.model.named_parameters()}
     stepping = trainer(run, dropout=0.0)
     grads = gradients_of_a_step(stepping)
@@ -464,8 +464,8 @@ def unsplit_gradients(run, process):
         return 0.0
 
     training.optimizer.step = keep
-    loss, pieces, _ = training.take_step()
-    return gradients | {"summed": torch.tensor([loss, pieces])}
+    loss, tokens, _ = training.take_step()
+    return gradients | {"summed": torch.tensor([loss, tokens])}
 
 
 SECOND_PROCESS = """

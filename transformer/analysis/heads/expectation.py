@@ -10,7 +10,7 @@ from transformer.analysis.aligner import ALIGNS
 from transformer.analysis.heads.metrics import OFFSETS, HeadMetrics, is_punctuation
 from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 # A row is an outlier if another column's expected weight exceeds that of the column the head looks at by this much.
 OUTLIER_SHARE = 0.1
@@ -112,8 +112,8 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None
 
 
-def _has_word(pieces: tuple[Piece, ...], text: str) -> bool:
-    return any(not piece.special and not is_punctuation(piece, text) for piece in pieces)
+def _has_word(tokens: tuple[Token, ...], text: str) -> bool:
+    return any(not token.special and not is_punctuation(token, text) for token in tokens)
 
 
 def _special(view: View) -> np.ndarray:

@@ -18,7 +18,7 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.files.records import Record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
@@ -248,9 +248,9 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
     )
 
 
-def _label(pieces: Sequence[Piece], text: str) -> str:
+def _label(tokens: Sequence[Token], text: str) -> str:
     """Return the text that tokens cover; for a language code or a single space, the name of the token."""
-    first = pieces[0]
+    first = tokens[0]
     if first.special:
         return first.text if first.role == "language" else ""
-    return covered_text(pieces, text) or SPACE_MARK
+    return covered_text(tokens, text) or SPACE_MARK

@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from transformer.analysis.heads.similarity import head_distances
 from transformer.analysis.view import scaled_rows, view_of
 from transformer.analysis.words import Group
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 # Identifies a token or word in both models: its characters, counted from the end of the text, or the role of a symbol;
@@ -32,15 +32,15 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
     Args:
         a, b: traces of two models that read the same text; a language code before it may differ.
     """
-    if a.query_pieces(kind) == b.query_pieces(kind) and a.key_pieces(kind) == b.key_pieces(kind):
+    if a.query_tokens(kind) == b.query_tokens(kind) and a.key_tokens(kind) == b.key_tokens(kind):
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
     views = [view_of(trace, kind, words=True) for trace in (a, b)]
     rows = [
-        _keys(view.axes.row_positions, trace.query_pieces(kind), view.axes.row_text)
+        _keys(view.axes.row_positions, trace.query_tokens(kind), view.axes.row_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     columns = [
-        _keys(view.axes.column_positions, trace.key_pieces(kind), view.axes.column_text)
+        _keys(view.axes.column_positions, trace.key_tokens(kind), view.axes.column_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     both_rows, both_columns = ([key for key in first if key in second] for first, second in (rows, columns))
@@ -89,13 +89,13 @@ def _taken(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return found
 
 
-def _keys(groups: Sequence[Group], pieces: Sequence[Piece], text: str) -> list[Key]:
+def _keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[Key]:
     seen: Counter[object] = Counter()
     keys = []
     for group in groups:
-        spans = [span for position in group if (span := pieces[position].span) is not None]
+        spans = [span for position in group if (span := tokens[position].span) is not None]
         what = (
-            pieces[group[0]].role
+            tokens[group[0]].role
             if not spans
             else (min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text))
         )

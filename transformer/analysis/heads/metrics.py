@@ -15,7 +15,7 @@ import numpy as np
 
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.heads.pattern import row_entropy
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import KINDS, Kind, Trace
 
 SELF: tuple[Kind, ...] = ("encoder", "decoder")
@@ -209,9 +209,9 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
     return HeadMetrics(measured[0].kind, values, queries)
 
 
-def is_punctuation(piece: Piece, text: str) -> bool:
+def is_punctuation(token: Token, text: str) -> bool:
     """Return whether a token covers only punctuation; `text` is the text that its span refers to."""
-    covered = text[slice(*piece.span)] if piece.span is not None else ""
+    covered = text[slice(*token.span)] if token.span is not None else ""
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
 
@@ -221,9 +221,9 @@ Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[Measured]:
     weights, mask = trace.attention(kind).astype(np.float64), trace.mask(kind)
-    keys = trace.key_pieces(kind)
-    special = np.array([piece.special for piece in keys])
-    end = np.array([piece.role == "end" for piece in keys])
+    keys = trace.key_tokens(kind)
+    special = np.array([token.special for token in keys])
+    end = np.array([token.role == "end" for token in keys])
     every = np.ones(len(mask), dtype=bool)
 
     entropy = row_entropy(weights)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
 def pattern(
     weights: np.ndarray,
     mask: np.ndarray,
-    rows: tuple[tuple[Piece, ...], ...],
-    columns: tuple[tuple[Piece, ...], ...],
+    rows: tuple[tuple[Token, ...], ...],
+    columns: tuple[tuple[Token, ...], ...],
     *,
     same_text: bool,
 ) -> Pattern:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -43,9 +43,16 @@ class Statistics(Record):
         return find_aligner(self.heads["cross"])
 
     def _written(self) -> dict[str, Any]:
-        aligner = self.aligner
-        if aligner:
-            aligner = replace(aligner, agreement=round(aligner.agreement, DIGITS))
+        aligner = None
+        if found := self.aligner:
+            # The file keeps the names of older versions.
+            aligner = {
+                "layer": found.layer,
+                "heads": found.heads,
+                "step": found.step,
+                "agreement": round(found.agreement, DIGITS),
+                "pieces": found.tokens,
+            }
         kinds = {
             kind: {"queries": dict(metrics.queries), "values": dict(metrics.values)}
             for kind, metrics in self.heads.items()

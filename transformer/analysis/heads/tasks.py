@@ -15,7 +15,7 @@ import numpy as np
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.words import word_groups
 from transformer.text.languages import LANGUAGES, Languages
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
@@ -79,42 +79,42 @@ class HeadTask:
         return self.title.format(**names), self.meaning.format(**names)
 
 
-def covered_text(pieces: Sequence[Piece], text: str) -> str:
+def covered_text(tokens: Sequence[Token], text: str) -> str:
     """Return the text that tokens cover; special tokens cover none."""
-    spans = [piece.span for piece in pieces if piece.span is not None]
+    spans = [token.span for token in tokens if token.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
 
-def _neighbour(offset: int, pieces: Sequence[Piece]) -> Iterator[Link]:
-    for row, piece in enumerate(pieces):
+def _neighbour(offset: int, tokens: Sequence[Token]) -> Iterator[Link]:
+    for row, token in enumerate(tokens):
         column = row + offset
-        if not piece.special and 0 < column < len(pieces) and not pieces[column].special:
+        if not token.special and 0 < column < len(tokens) and not tokens[column].special:
             yield row, (column,)
 
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Return the positions and the text of each source word."""
-    return _spelled(trace.source_pieces, trace.source_text)
+    return _spelled(trace.source_tokens, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Return each target word's positions in `target_pieces` and its text; row n - 1 predicts position n."""
-    return _spelled(trace.target_pieces, trace.target_text)
+    """Return each target word's positions in `target_tokens` and its text; row n - 1 predicts position n."""
+    return _spelled(trace.target_tokens, trace.target_text)
 
 
-def _spelled(pieces: Sequence[Piece], text: str) -> list[tuple[tuple[int, ...], str]]:
+def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], str]]:
     return [
-        (group, covered_text([pieces[position] for position in group], text).strip('.,;:!?"“”„…()'))
-        for group in word_groups(pieces, text)
-        if not pieces[group[0]].special
+        (group, covered_text([tokens[position] for position in group], text).strip('.,;:!?"“”„…()'))
+        for group in word_groups(tokens, text)
+        if not tokens[group[0]].special
     ]
 
 
 def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
     """Yield links to the source's end symbol from the steps that write the end symbol, or from all other steps."""
-    end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
+    end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
-        (row, end) for row, piece in enumerate(trace.predicted_pieces) if (piece.role == "end") == written and end
+        (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == written and end
     )
 
 
@@ -126,7 +126,7 @@ def _negated(trace: Trace) -> Iterator[Link]:
     """Yield links from the words next to an English negation, which are the words that it negates."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
-            if 0 <= row < len(trace.source_pieces) and not trace.source_pieces[row].special:
+            if 0 <= row < len(trace.source_tokens) and not trace.source_tokens[row].special:
                 yield row, group
 
 
@@ -141,7 +141,7 @@ def _negation_translated(trace: Trace) -> Iterator[Link]:
 def _clause_comma(trace: Trace) -> Iterator[Link]:
     """Yield the link from a German comma that English lacks to the only English word that begins a clause."""
     opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
-    commas = [row for row, piece in enumerate(trace.predicted_pieces) if piece.text.strip("▁") == ","]
+    commas = [row for row, token in enumerate(trace.predicted_tokens) if token.text.strip("▁") == ","]
     if "," not in trace.source_text and len(opening) == len(commas) == 1:
         yield commas[0], opening[0]
 
@@ -190,7 +190,7 @@ TASKS = (
         "Every word looks at its left neighbour, whatever it is. Attention has no "
         "built-in word order; this head tells the model which words are neighbours.",
         "encoder",
-        lambda trace: _neighbour(-1, trace.source_pieces),
+        lambda trace: _neighbour(-1, trace.source_tokens),
         general=True,
     ),
     HeadTask(
@@ -198,7 +198,7 @@ TASKS = (
         "The word after",
         "The mirror image: every word looks at its right neighbour.",
         "encoder",
-        lambda trace: _neighbour(1, trace.source_pieces),
+        lambda trace: _neighbour(1, trace.source_tokens),
         general=True,
     ),
     HeadTask(
@@ -214,7 +214,7 @@ TASKS = (
         "The {target} word before",
         "Before it writes a word, the model looks back at the last ones that it wrote.",
         "decoder",
-        lambda trace: _neighbour(-1, trace.target_pieces),
+        lambda trace: _neighbour(-1, trace.target_tokens),
         general=True,
     ),
     HeadTask(

@@ -17,7 +17,7 @@ class EmbeddedText:
     """The vectors of N tokens at the input of a stack, float64.
 
     Attributes:
-        pieces: ids of the tokens, [N].
+        ids: ids of the tokens, [N].
         tokens: rows of the embedding matrix, [N, D].
         scale: sqrt(D), or 1 if the model does not scale embeddings.
         scaled: `tokens` times `scale`, [N, D].
@@ -26,7 +26,7 @@ class EmbeddedText:
             normalises the sum.
     """
 
-    pieces: np.ndarray
+    ids: np.ndarray
     tokens: np.ndarray
     scale: float
     scaled: np.ndarray
@@ -42,12 +42,12 @@ class EmbeddedText:
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
     """Return the embedded text of one stack, "encoder" or "decoder", from a trace with details."""
     config, side = weights.config, SIDES[stack]
-    pieces = np.array([piece.id for piece in (trace.source_pieces if stack == "encoder" else trace.target_pieces)])
-    tokens = weights.arrays[f"{side}_embedding.weight"][pieces].astype(np.float64)
+    ids = np.array([token.id for token in (trace.source_tokens if stack == "encoder" else trace.target_tokens)])
+    tokens = weights.arrays[f"{side}_embedding.weight"][ids].astype(np.float64)
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
-    positions = added_positions(config, weights.arrays, side, len(pieces))
+    positions = added_positions(config, weights.arrays, side, len(ids))
     return EmbeddedText(
-        pieces=pieces,
+        ids=ids,
         tokens=tokens,
         scale=scale,
         scaled=scale * tokens,

@@ -65,7 +65,8 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
         return Stage(f"{stack}.{key}", stack, None, name, formula, letters, array)
 
-    yield stage("pieces", "tokens", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.pieces[None])
+    # Addresses have these keys, so the first one keeps its name.
+    yield stage("pieces", "tokens", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.ids[None])
     yield stage("tokens", "token embedding", "E_w", f"B, {rows}, D", text.tokens[None])
     if weights.config.scale_embedding:
         yield stage("scaled", "token embedding, scaled", scaled, f"B, {rows}, D", text.scaled[None])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.words import has_word, word_groups
-from transformer.attribution.attribution import Target, piece_groups, whole_sentence
+from transformer.attribution.attribution import Target, token_groups, whole_sentence
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence, name
@@ -144,14 +144,14 @@ def named_words(evidence: Evidence) -> list[Named]:
         LessonError: the sentence or its translation has no word.
     """
     trace = evidence.trace(details=True)
-    pieces, text = trace.predicted_pieces, trace.target_text
-    groups = [group for group in word_groups(pieces, text) if has_word(group, pieces, text)]
+    tokens, text = trace.predicted_tokens, trace.target_text
+    groups = [group for group in word_groups(tokens, text) if has_word(group, tokens, text)]
     if not groups:
         raise LessonError(NO_WORD)
     english, weights, costs = _looked_and_needed(evidence, [Target(group) for group in groups])
     return [
         Named(
-            name([pieces[at] for at in group], text),
+            name([tokens[at] for at in group], text),
             float(np.exp(trace.log_probs[list(group)].sum())),
             english[looked],
             float(weight[looked]),
@@ -188,11 +188,11 @@ def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[
         LessonError: the sentence has no word.
     """
     trace = evidence.trace(details=True)
-    source, _ = piece_groups(trace, words=True)
-    columns = [at for at, group in enumerate(source) if not trace.source_pieces[group[0]].special]
+    source, _ = token_groups(trace, words=True)
+    columns = [at for at, group in enumerate(source) if not trace.source_tokens[group[0]].special]
     if not columns:
         raise LessonError(NO_WORD)
-    english = [name([trace.source_pieces[at] for at in source[column]], trace.source_text) for column in columns]
+    english = [name([trace.source_tokens[at] for at in source[column]], trace.source_text) for column in columns]
     weights, costs = (
         evidence.runs.get(AttributionRun(TraceRun(evidence.sentence), method, tuple(targets), True)).source[:, columns]
         for method in ("weights", "erasure")

@@ -70,7 +70,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     """A head's output is the sum of all value vectors, each times its weight."""
     layer, number = at = evidence.head(kind, head)
-    row_at = _first_piece(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
+    row_at = _first_token(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
     trace = evidence.trace(details=True)
     values = trace.detail(kind, "values")[layer, number].astype(np.float64)
     summed = trace.attention(kind)[layer, number, row_at] @ values
@@ -128,7 +128,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
             ),
         )
     stages["each word alone"] = alike(
-        -1, *(tuple(range(len(sentence.trace().source_pieces))) for sentence in sentences)
+        -1, *(tuple(range(len(sentence.trace().source_tokens))) for sentence in sentences)
     )
     return stages
 
@@ -195,11 +195,11 @@ def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> t
     """Find a head, and the positions of the first tokens of a row's word and a column's word."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
-    row_at = _first_piece(axes.row_positions[evidence.row(kind, row, at)])
-    return at, row_at, _first_piece(axes.column_positions[evidence.column(kind, column)])
+    row_at = _first_token(axes.row_positions[evidence.row(kind, row, at)])
+    return at, row_at, _first_token(axes.column_positions[evidence.column(kind, column)])
 
 
-def _first_piece(positions: tuple[int, ...]) -> int:
+def _first_token(positions: tuple[int, ...]) -> int:
     return positions[0]
 
 

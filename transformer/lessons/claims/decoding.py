@@ -10,7 +10,7 @@ from transformer.lessons.evidence import END_NAME, Evidence
 from transformer.running.runs.translation import TranslationRun
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.translation import Translation
 
 MAX_SAMPLES = 20
@@ -22,10 +22,10 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
-    names = [piece_name(piece) for piece in tokenizer.pieces(ids)]
+    names = [token_name(token) for token in tokenizer.tokens(ids)]
     probabilities = np.exp(trace.candidate_log_probs[row])
     return Finding(
-        ids[0] == trace.predicted_pieces[row].id,
+        ids[0] == trace.predicted_tokens[row].id,
         {
             "first": names[0],
             "second": names[1],
@@ -33,7 +33,7 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
             "probability": float(probabilities[0]),
             "second_probability": float(probabilities[1]),
             "step": step,
-            "read": " ".join(piece_name(piece) for piece in trace.target_pieces[1:step]),
+            "read": " ".join(token_name(token) for token in trace.target_tokens[1:step]),
         },
     )
 
@@ -44,13 +44,13 @@ def sentence_probability(evidence: Evidence) -> Finding:
     trace = evidence.trace()
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
-    piece = trace.predicted_pieces[lowest]
+    token = trace.predicted_tokens[lowest]
     return Finding(
         probability < least,
         {
             "probability": probability,
             "steps": len(trace.log_probs),
-            "lowest": piece_name(piece),
+            "lowest": token_name(token),
             "lowest_probability": least,
             "lowest_step": lowest + 1,
         },
@@ -61,15 +61,15 @@ def sentence_probability(evidence: Evidence) -> Finding:
 def shifted(evidence: Evidence) -> Finding:
     """Each step reads the token that the previous step wrote, and the last step writes the end symbol."""
     trace = evidence.trace()
-    follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
-    last = trace.predicted_pieces[-1]
+    follows = trace.target_tokens[1:] == trace.predicted_tokens[:-1]
+    last = trace.predicted_tokens[-1]
     return Finding(
         follows and trace.complete,
         {
-            "read": len(trace.target_pieces),
-            "written": len(trace.predicted_pieces),
+            "read": len(trace.target_tokens),
+            "written": len(trace.predicted_tokens),
             "shifted": 1,
-            "complete": piece_name(last),
+            "complete": token_name(last),
         },
     )
 
@@ -163,6 +163,6 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
     ]
 
 
-def piece_name(piece: Piece) -> str:
+def token_name(token: Token) -> str:
     """Return the text that a sentence uses for a token."""
-    return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK
+    return END_NAME if token.role == "end" else token.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

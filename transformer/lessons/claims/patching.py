@@ -17,7 +17,7 @@ from transformer.ablation.patching import (
     reversed_patches,
 )
 from transformer.errors import LessonError
-from transformer.lessons.claims.decoding import piece_name
+from transformer.lessons.claims.decoding import token_name
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 from transformer.running.runs.trace import TraceRun
@@ -50,7 +50,7 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
         LessonError: the translation has no such step.
     """
     a = evidence.trace(details=True)
-    b = evidence.runs.get(TraceRun(other, tuple(piece.id for piece in a.predicted_pieces), details=True))
+    b = evidence.runs.get(TraceRun(other, tuple(token.id for token in a.predicted_tokens), details=True))
     return MinimalPair(a, b, question_of(a, b, evidence.step(step) if step else None))
 
 
@@ -101,7 +101,7 @@ def changed_position(at: MinimalPair) -> int:
         LessonError: no token differs.
     """
     matched = partners("encoder.residual", at.a, at.b, at.question.step)
-    changed = [one for one, other in matched.items() if at.a.source_pieces[one].id != at.b.source_pieces[other].id]
+    changed = [one for one, other in matched.items() if at.a.source_tokens[one].id != at.b.source_tokens[other].id]
     if not changed:
         raise LessonError("no token of the two sentences differs and has a partner: change one word for another")
     return changed[0]
@@ -188,7 +188,7 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
 
 def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
     """Return the names of the two tokens of the question."""
-    one, other = (piece_name(piece) for piece in evidence.runs.tokenizer.pieces(at.question.pieces))
+    one, other = (token_name(token) for token in evidence.runs.tokenizer.tokens(at.question.tokens))
     return one, other
 
 

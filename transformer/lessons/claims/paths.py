@@ -11,7 +11,7 @@ from transformer.attribution.attribution import Target
 from transformer.attribution.graph import Path, pruned, runner_up
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES
-from transformer.lessons.claims.decoding import piece_name
+from transformer.lessons.claims.decoding import token_name
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
@@ -151,8 +151,8 @@ def _against(evidence: Evidence, step: int) -> tuple[Target, str, str]:
     """Return the target "token minus runner-up" of a step, and the names of both tokens."""
     row, trace = evidence.step(step), evidence.trace()
     other = runner_up(trace, row)
-    (named,) = evidence.runs.tokenizer.pieces([other])
-    return Target((row,), (other,)), piece_name(trace.predicted_pieces[row]), piece_name(named)
+    (named,) = evidence.runs.tokenizer.tokens([other])
+    return Target((row,), (other,)), token_name(trace.predicted_tokens[row]), token_name(named)
 
 
 def _run(evidence: Evidence) -> TraceRun:

@@ -69,12 +69,12 @@ class ComparisonRun(TranslatorRun[Comparison]):
         ]
         if self.target is None:
             translation = encoded[0].decode(GREEDY)
-            given = translation.text, translation.pieces
+            given = translation.text, translation.tokens
         else:
             given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
         # The model may have written a word with other tokens than the tokenizer would.
-        source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
+        source, read, predicted = runs.given(self.text, [token.id for token in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(
             before,
@@ -93,7 +93,7 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
         text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
         target: token ids of a translation.
         step: position of the token that the two tokens could replace.
-        pieces: ids of the two tokens.
+        tokens: ids of the two tokens.
 
     Raises: the errors of `TraceRun`.
     """
@@ -101,7 +101,7 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
     text: str
     target: tuple[int, ...]
     step: int
-    pieces: tuple[int, int]
+    tokens: tuple[int, int]
     variants: tuple[Interventions, ...]
 
     message = "Patching …"
@@ -109,10 +109,10 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
 
     def compute(self, runs: Translator) -> np.ndarray:
         source, read, _ = runs.given(self.text, self.target)
-        if not (0 <= self.step < len(self.target) and all(0 <= each < runs.tokenizer.size for each in self.pieces)):
+        if not (0 <= self.step < len(self.target) and all(0 <= each < runs.tokenizer.size for each in self.tokens)):
             raise TextError("There is no such step or token: choose another.")
         runs.check_variants(self.variants, source)
-        return contrasts(runs._model, source, read[:, : self.step + 1], self.pieces, self.variants)
+        return contrasts(runs._model, source, read[:, : self.step + 1], self.tokens, self.variants)
 
 
 @dataclass(frozen=True)

@@ -50,5 +50,5 @@ class TraceRun(TranslatorRun[Trace]):
         source = runs.encode(self.text, self.interventions, Recorder(details=self.details))
         if given is None:
             translation = source.decode(GREEDY)
-            given = translation.text, translation.pieces
+            given = translation.text, translation.tokens
         return source.reader.read(*given)[0]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from transformer.decoding.texts import text_pieces
+from transformer.decoding.texts import text_tokens
 from transformer.model.recorder import Recorder
-from transformer.running.encoded_source import decode_variants, piece_ids
+from transformer.running.encoded_source import decode_variants, token_ids
 from transformer.running.translator_run import TranslatorRun
 from transformer.values.cancellation import check_cancelled
 from transformer.values.decoding_settings import GREEDY, DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation, Translation
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
         # The logit lens needs the residual stream.
         source = runs.encode(self.text, self.interventions, Recorder(details=True))
         translation = source.decode(self.settings, self.prefix, self.suppressed, capture=True)
-        trace, _ = source.reader.read(translation.text, translation.pieces)
+        trace, _ = source.reader.read(translation.text, translation.tokens)
         check_cancelled()
-        lens, ranks = source.reader.logit_lens(translation.pieces)
+        lens, ranks = source.reader.logit_lens(translation.tokens)
         return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
 
 @dataclass(frozen=True)
-class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
+class VariantsRun(TranslatorRun[list[tuple[Token, ...]]]):
     """The tokens of the greedy translations under many interventions; computed as one batch.
 
     Attributes:
@@ -88,8 +88,8 @@ class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
 
     long = True
 
-    def compute(self, runs: Translator) -> list[tuple[Piece, ...]]:
+    def compute(self, runs: Translator) -> list[tuple[Token, ...]]:
         text = runs.typed(self.text)
-        source = piece_ids(text_pieces(runs.tokenizer, text, "source"), runs.device)
+        source = token_ids(text_tokens(runs.tokenizer, text, "source"), runs.device)
         runs.check_variants(self.variants, source)
         return decode_variants(runs._model, runs.tokenizer, text, source, self.variants, runs.means)

@@ -11,7 +11,7 @@ from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.analysis.heads.tasks import TASK, TASKS
 from transformer.analysis.view import view_of
 from transformer.text.languages import Languages, language
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 def links(made_up_trace, task, source, target, **maps):
@@ -111,10 +111,10 @@ def test_decoder_examples_of_the_gallery_show_only_visible_tokens(made_up_trace)
 def test_tokens_without_text_have_different_labels(made_up_trace):
     """A lone space and a language code are not end symbols."""
     trace = made_up_trace(["▁A", "▁", "▁dog"], ["Ein", "Hund"])
-    code = Piece(90, ">>deu<<", None, "language")
-    pieces = (code, *trace.source_pieces[1:])
-    lone = replace(pieces[1], text="▁", span=(1, 1))
-    changed = replace(trace, source_pieces=(code, lone, *pieces[2:]))
+    code = Token(90, ">>deu<<", None, "language")
+    tokens = (code, *trace.source_tokens[1:])
+    lone = replace(tokens[1], text="▁", span=(1, 1))
+    changed = replace(trace, source_tokens=(code, lone, *tokens[2:]))
     (rest,) = (each for each in gallery_of([changed], "a model").exhibits if each.task == "resting")
     assert rest.examples[0].labels[:2] == (">>deu<<", "▁") and rest.examples[0].labels[-1] == ""
 

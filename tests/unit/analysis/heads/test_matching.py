@@ -42,8 +42,8 @@ def test_language_code_of_one_model_is_left_out(made_up_trace):
     coded = np.full((4, 4), 0.5)
     coded[1:, 1:] = weights / 2
     b = made_up_trace(["&", "the", "dog"], ["x"], encoder=coded)
-    code = replace(b.source_pieces[0], span=None, role="language")
-    b = replace(b, source_pieces=(code, *b.source_pieces[1:]))
+    code = replace(b.source_tokens[0], span=None, role="language")
+    b = replace(b, source_tokens=(code, *b.source_tokens[1:]))
     assert similarities(a, b, "encoder") == pytest.approx(1.0)
 
 

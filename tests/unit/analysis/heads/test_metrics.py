@@ -12,7 +12,7 @@ from transformer.analysis.heads.metrics import (
     is_punctuation,
     metrics_of,
 )
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 from transformer.values.trace import KINDS
 
 SOURCE = ["The", "animal", "was", "very", "tired", "."]
@@ -202,7 +202,7 @@ def test_average_of_different_attention_kinds_is_rejected(made_up_trace):
     ],
 )
 def test_token_counts_as_punctuation_by_its_text(text, span, punctuation):
-    assert is_punctuation(Piece(9, "▁x", span), text) == punctuation
+    assert is_punctuation(Token(9, "▁x", span), text) == punctuation
 
 
 def test_metrics_are_immutable(made_up_trace):

@@ -5,12 +5,12 @@ import pytest
 
 from transformer.analysis.heads.pattern import Entry, offset_share, pattern, row_entropy
 from transformer.text.tokenizer import END
-from transformer.values.tokens import Piece
+from transformer.values.tokens import Token
 
 
 def groups(count, *, end=True):
-    pieces = [(Piece(10 + i, f"▁w{i}", None),) for i in range(count - end)]
-    return tuple(pieces + [(Piece(END, "</s>", None, "end"),)] * end)
+    tokens = [(Token(10 + i, f"▁w{i}", None),) for i in range(count - end)]
+    return tuple(tokens + [(Token(END, "</s>", None, "end"),)] * end)
 
 
 def test_entropy_is_measured_in_nats():
@@ -46,7 +46,7 @@ def test_strongest_link_excludes_special_tokens_and_the_token_itself():
     weights = np.array([[0.9, 0.1, 0.0], [0.3, 0.1, 0.6], [0.0, 1.0, 0.0]])
     found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=True)
     assert found.strongest == Entry(1, 0, 0.3)
-    rows = ((Piece(1, "<s>", None, "start"),), *groups(2, end=False))
+    rows = ((Token(1, "<s>", None, "start"),), *groups(2, end=False))
     found = pattern(weights, np.ones((3, 3), bool), rows, groups(3), same_text=False)
     assert found.strongest == Entry(2, 1, 1.0)
     found = pattern(weights[:2], np.ones((2, 3), bool), rows[:2], groups(3), same_text=False)

@@ -104,8 +104,8 @@ def test_opened_head_looks_at_the_verb_of_the_first_example(shipped):
     """Erasing "cross" lowers "überquerte" most; layer 4, head 4, the most certain head, never looks at it."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
-    words = [piece.text for piece in trace.source_pieces]
-    written = [piece.text for piece in trace.predicted_pieces]
+    words = [token.text for token in trace.source_tokens]
+    written = [token.text for token in trace.predicted_tokens]
     looked_at = trace.cross[found.layer, found.head].argmax(axis=-1)
     links = {word: words[column] for word, column in zip(written, looked_at, strict=True)}
     assert links["▁überquerte"] == "▁cross" and links["▁Tier"] == "▁animal" and links["▁nicht"] == "'t"

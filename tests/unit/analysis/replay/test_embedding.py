@@ -19,10 +19,10 @@ def normalised(model, stack, summed):
 def test_embedding_equals_the_models_input(shaped_translator, shaped_trace, stack):
     found = embedded_text(shaped_trace, shaped_translator.weights(), stack)
     model, config = shaped_translator._model, shaped_translator.config
-    pieces = shaped_trace.source_pieces if stack == "encoder" else shaped_trace.target_pieces
-    assert found.pieces.tolist() == [piece.id for piece in pieces]
+    tokens = shaped_trace.source_tokens if stack == "encoder" else shaped_trace.target_tokens
+    assert found.ids.tolist() == [token.id for token in tokens]
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding
-    assert np.array_equal(found.tokens, embedding(torch.tensor(found.pieces)).numpy())
+    assert np.array_equal(found.tokens, embedding(torch.tensor(found.ids)).numpy())
     assert found.scale == (24**0.5 if config.scale_embedding else 1)
     assert (found.positions is None) == (config.positions in ("none", *RELATIVE))
     total = found.scaled if found.positions is None else found.scaled + found.positions

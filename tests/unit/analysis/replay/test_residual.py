@@ -26,7 +26,7 @@ def of_the_model(model, layer, part, x, memory):
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_sublayers_equal_the_model(shaped_translator, shaped_trace, stack):
     model, weights = shaped_translator._model, shaped_translator.weights()
-    source = torch.tensor([[piece.id for piece in shaped_trace.source_pieces]])
+    source = torch.tensor([[token.id for token in shaped_trace.source_tokens]])
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
     stream = shaped_trace.residual_stream(stack)
     at = 0

@@ -25,7 +25,7 @@ def run_again(translator, trace):
     """Run the model's own forward pass; return its records, both outputs, and the logits."""
     model, record = translator._model, Recorder(details=True)
     source, target = (
-        torch.tensor([[piece.id for piece in pieces]]) for pieces in (trace.source_pieces, trace.target_pieces)
+        torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
     )
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real, record=record)
@@ -37,8 +37,8 @@ def test_shape_letters_of_every_stage_match_its_tensor(shaped_translator, shaped
     config = shaped_translator.config
     sizes = {
         "B": 1,
-        "S": len(shaped_trace.source_pieces),
-        "T": len(shaped_trace.target_pieces),
+        "S": len(shaped_trace.source_tokens),
+        "T": len(shaped_trace.target_tokens),
         "D": config.d_model,
         "K": config.d_head,
         "F": config.d_ff,
