@@ -1,5 +1,5 @@
-// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms, and the time to the next frame
-// for each key, each click, and each move of the pointer to a word.
+// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms. Also records the time to the
+// next frame for each key, each click, and each move of the pointer to a word.
 window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))

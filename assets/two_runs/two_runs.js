@@ -17,7 +17,7 @@ import { Component, mount } from "../shared/mount.js";
  * @typedef {{ run: number, row: number, column: number }} Cell
  */
 
-export class TwoRuns extends Component {
+class TwoRuns extends Component {
   /** @type {TwoRunsMessage | undefined} */
   data;
   /** @type {Cell | null} the cell that is being dragged */

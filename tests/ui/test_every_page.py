@@ -18,6 +18,7 @@ from pages.ui.params.lecture import LectureParams
 from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.model import ModelParams
 from pages.ui.params.patch import PatchParams
+from pages.ui.params.sentence_list import ListParams
 from tests.places import PAGES_FIRST, PLACES, Place
 from tests.ui.driver import (
     DREAM,
@@ -39,7 +40,7 @@ from transformer.values.trace import Trace
 
 # Any text is valid there, and a specific warning reports a missing model or lecture.
 TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}, PatchParams: {"other"}}
-WHOLE = (ModelParams, LectureParams)
+WHOLE = (ModelParams, LectureParams, ListParams)
 # A page that draws fast for every choice.
 ANOTHER = "pages/gallery.py"
 # A value that no parameter accepts. With pytest -m thorough, also values that some accept, such as a seed or a stage

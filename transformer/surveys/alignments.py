@@ -82,7 +82,9 @@ def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
 
 
 class Gold:
-    """Human alignments from a file with one line per pair, as "0-0 1-1 2?1", or one line per link, as "1 3 2 P".
+    """Read human alignments from a file.
+
+    It has one line per pair, such as "0-0 1-1 2?1", or one line per link, such as "1 3 2 P".
 
     Args:
         path: path of the file.

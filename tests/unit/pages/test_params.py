@@ -18,6 +18,7 @@ from pages.ui.params.language_model import ContinuationParams, LanguageModelPara
 from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.patch import PatchParams
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.state import EXAMPLES, MAX_ADDRESS, State
 from pages.ui.params.training_lab import LabParams
 from pages.ui.params.your_own_attention import NAME as FILE
@@ -62,6 +63,8 @@ INVALID_VALUES = [
 ]
 
 ADDRESSED = Params.registered()
+# Parameters that take any text.
+TYPED = ("text", "first", "second", "sentences")
 
 
 def test_every_page_has_its_own_parameter_names():
@@ -102,7 +105,7 @@ def test_invalid_value_falls_back_to_the_default(cls):
         if cls is LabParams and field.name == "item" and re.fullmatch("[a-p]{1,40}", value):
             # Letters that the text of a task may contain.
             continue
-        if cls in (LanguageModelParams, LongTextsParams) and field.name in ("text", "first", "second"):
+        if cls in (LanguageModelParams, LongTextsParams, ListParams) and field.name in TYPED:
             # Any text may be typed.
             assert getattr(read, field.name) == value
             continue
