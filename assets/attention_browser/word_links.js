@@ -12,7 +12,12 @@ import { GRID_GAP } from "./grid.js";
 // Names of positional heads, which look at a position regardless of its token.
 const POSITIONAL = /\b(previous|same|next) token\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
+// An excess over the usual weight must be larger than the rounding error of the totals.
+const LEAST_EXCESS = 1e-9;
+/** @type {WeakMap<Arranged, { onColumn: Total[], atDistance: Total[] }>} */
+const TOTALS = new WeakMap();
 
+/** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
  * A link of the word, in the head in which its weight exceeds the usual weight most.
  * @typedef {Head & { row: number, column: number, weight: string, beyond: number }} WordLink
@@ -54,7 +59,7 @@ export function wordLinks(data, choice, word) {
         if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
         const beyond = arranged.values[row * columns.length + column] - habitAt(arranged, row, column, same);
         lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
-        if (beyond <= (best.get(other)?.beyond ?? 0)) return;
+        if (beyond <= (best.get(other)?.beyond ?? LEAST_EXCESS)) return;
         best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), beyond });
       });
     }
@@ -89,20 +94,40 @@ export function linksOfWord(data, choice, word) {
  * @param {number} column
  * @param {boolean} same whether rows and columns are the same text
  */
-function habitAt({ rows, columns, values, masked }, row, column, same) {
-  /** @type {(columnOf: (other: number) => number) => number} */
-  const mean = (columnOf) => {
-    let [sum, count] = [0, 0];
-    rows.forEach((_, other) => {
-      const at = columnOf(other);
-      if (other === row || at < 0 || at >= columns.length || masked[other * columns.length + at]) return;
-      sum += values[other * columns.length + at];
-      count++;
-    });
-    return count ? sum / count : 0;
-  };
-  const onColumn = mean((other) => (same && other === column ? -1 : column));
-  return same ? Math.max(onColumn, mean((other) => other + column - row)) : onColumn;
+function habitAt(arranged, row, column, same) {
+  const { rows, columns, values } = arranged;
+  const { onColumn, atDistance } = totalsOf(arranged, same);
+  /** @type {(total: Total) => number} */
+  const others = ({ sum, count }) => (count > 1 ? (sum - values[row * columns.length + column]) / (count - 1) : 0);
+  const usual = others(onColumn[column]);
+  return same ? Math.max(usual, others(atDistance[column - row + rows.length - 1])) : usual;
+}
+
+/**
+ * Returns the totals of the visible weights on each column and, if rows and columns are the same text, at each distance.
+ * They are kept, because each word that is pointed at needs all of them.
+ * @param {Arranged} arranged
+ * @param {boolean} same
+ */
+function totalsOf(arranged, same) {
+  const known = TOTALS.get(arranged);
+  if (known) return known;
+  const { rows, columns, values, masked } = arranged;
+  const empty = () => ({ sum: 0, count: 0 });
+  const onColumn = columns.map(empty);
+  const atDistance = Array.from({ length: same ? rows.length + columns.length - 1 : 0 }, empty);
+  values.forEach((value, at) => {
+    if (masked[at]) return;
+    const [row, column] = [Math.floor(at / columns.length), at % columns.length];
+    for (const total of same ? [row === column ? null : onColumn[column], atDistance[column - row + rows.length - 1]] : [onColumn[column]]) {
+      if (!total) continue;
+      total.sum += value;
+      total.count++;
+    }
+  });
+  const totals = { onColumn, atDistance };
+  TOTALS.set(arranged, totals);
+  return totals;
 }
 
 /**
