@@ -18,6 +18,8 @@ const SHEET = "";
 
 /** @type {("layer" | "head" | "rows" | "columns")[]} traits that Python reads and sets */
 const CHOSEN = ["layer", "head", "rows", "columns"];
+// Attribute that keeps Jupyter's shortcuts from the keys of an element.
+const SUPPRESSED = "data-lm-suppress-shortcuts";
 /** @type {Record<string, string>} */
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
@@ -43,8 +45,16 @@ function render({ model, el }) {
   const host = element("div");
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
-  // Keeps keys from the notebook, whose own commands use them: "m" would turn the cell into text.
-  host.addEventListener("keydown", (event) => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); });
+  // Keeps keys from the notebook, whose own commands use them: "m" would turn the cell into text. Notebook 7 takes keys
+  // before the widget sees them, unless the element has this attribute. Shortcuts such as Ctrl+S stay those of the notebook.
+  const keep = (/** @type {KeyboardEvent} */ event) => {
+    const shortcut = event.ctrlKey || event.metaKey;
+    host.toggleAttribute(SUPPRESSED, !shortcut);
+    if (!shortcut) event.stopPropagation();
+  };
+  host.toggleAttribute(SUPPRESSED, true);
+  host.addEventListener("keydown", keep);
+  host.addEventListener("keyup", keep);
   const box = element("div", { class: "notebook" });
   const kinds = Object.keys(model.get("messages"));
   const tabs = element("p", { class: "bar" }, ...(kinds.length < 2 ? [] : kinds.map((kind) => element("button", {

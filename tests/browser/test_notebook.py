@@ -1,4 +1,4 @@
-"""Tests of the widget in JupyterLab and marimo, in an environment without torch, Streamlit or a network."""
+"""Tests of the widget in JupyterLab, Notebook 7 and marimo, in an environment without torch, Streamlit or a network."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = tmp_path_factory.mktemp("environment")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS
-    wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5", "marimo>=0.20,<0.30"]
+    wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5", "notebook>=7.4,<8", "marimo>=0.20,<0.30"]
     subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", *wanted], check=True)
     return programs
 
@@ -124,13 +124,14 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def laboratory(programs: Path, notebook: Path) -> Iterator[str]:
-    """Return the address of the notebook in JupyterLab."""
+def jupyter(programs: Path, notebook: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the address of the notebook in JupyterLab, or in the application that the test names."""
+    program = getattr(request, "param", "jupyter-lab")
     with serving(
         programs,
         notebook.parent,
         lambda port: [
-            "jupyter-lab",
+            program,
             "--no-browser",
             f"--port={port}",
             "--IdentityProvider.token=",
@@ -139,7 +140,7 @@ def laboratory(programs: Path, notebook: Path) -> Iterator[str]:
         ],
         "/api",
     ) as address:
-        yield f"{address}/lab/tree/{notebook.name}"
+        yield f"{address}/{'lab/tree' if program == 'jupyter-lab' else 'notebooks'}/{notebook.name}"
 
 
 @pytest.fixture(scope="module")
@@ -171,10 +172,13 @@ def offline(browser: Browser, address: str) -> Iterator[Page]:
 
 
 @pytest.fixture
-def page(browser: Browser, laboratory: str) -> Iterator[Page]:
-    with offline(browser, laboratory) as page:
-        # The kernel is ready; it looks idle before it is connected.
-        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+def page(browser: Browser, jupyter: str) -> Iterator[Page]:
+    with offline(browser, jupyter) as page:
+        # The kernel is ready. In JupyterLab, the indicator looks idle before the kernel is connected.
+        idle = page.get_by_text("Python 3 (ipykernel) | Idle")
+        if "/lab/" not in jupyter:
+            idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        expect(idle).to_be_visible()
         yield page
 
 
@@ -195,7 +199,8 @@ def choose_by_hand(page: Page) -> None:
     expect(page.locator(".atlas[data-drawn$=' 2 5']")).to_be_visible()
 
 
-def test_python_and_jupyterlab_exchange_state(page):
+@pytest.mark.parametrize("jupyter", ["jupyter-lab", "jupyter-notebook"], indirect=True)
+def test_python_and_jupyter_exchange_state(page):
     run(page, 0)
     choose_by_hand(page)
     # The browser reports a choice after a short delay; a user also takes longer to run the next cell.

@@ -1,7 +1,7 @@
 import js from "@eslint/js";
 import globals from "globals";
 
-// pages/ui/components/bundle.py joins modules by removing their imports, and parses only `import { name }`.
+// attention_atlas/browser/scripts.py joins modules by removing their imports, and parses only `import { name }`.
 const unread = ["ImportDefaultSpecifier", "ImportNamespaceSpecifier", "ImportExpression", "ExportAllDeclaration", "ExportSpecifier"];
 
 export default [

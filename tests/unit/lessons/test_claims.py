@@ -226,7 +226,7 @@ def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
         done = run_main(main, "check", tmp_path / name)
         assert done.returncode == 1 and done.stderr == f"error: {message}\n"
     done = run_main(main, "claims")
-    assert "row_maximum\n  The largest weight of a row" in done.stdout
+    assert "row_maximum\n  The largest weight in a row" in done.stdout
 
 
 def test_needed_words_equal_those_of_erasure(evidence, shipped):
