@@ -1,4 +1,4 @@
-"""The Backpropagation page: the gradient of one sentence's loss, from the loss back to the embeddings."""
+"""The "Backpropagation" page: the gradient of one sentence's loss, from the loss back to the embeddings."""
 
 from __future__ import annotations
 

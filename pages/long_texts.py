@@ -1,4 +1,6 @@
-"""The "Long texts" page: why the map of a long text does not fit, and what two workarounds save and cost."""
+"""The "Long texts" page: why a long text's attention map does not fit into memory, and what two workarounds save and
+cost.
+"""
 
 from __future__ import annotations
 
