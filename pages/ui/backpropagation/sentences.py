@@ -1,22 +1,22 @@
-"""Plain sentences that explain each stage of the backward pass. Pure."""
+"""One plain-English explanation for each stage of the backward pass. Pure."""
 
 from __future__ import annotations
 
-# Each key is the key of a stage, or the last part of one.
+# Each dictionary key is a stage's full key, or the last part of the key for all such stages.
 SENTENCES = {
-    "logits": "How much too likely was each token? By p; for the correct token, by p − 1.",
+    "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
     "generator.bias": "The bias of a token shifts its logit at every step, so its gradient is the sum over all steps.",
     "generator.weight": "A token's weights are pushed away from the outputs at which it was too likely.",
     "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the correct "
     "tokens more likely.",
-    "table": "A token's row collects gradient from every place where it was used, whether it was read or compared with "
-    "an output.",
+    "table": "A token's embedding collects gradient from every use: as an input, and as output weights when logits are "
+    "computed.",
     "tokens": "The embedding was multiplied by √D on the way in, so its gradient is multiplied by √D on the way back.",
     "positions": "A learned position is added to the embedding, so both get the same gradient.",
-    "memory": "Every decoder layer looked at the encoder's output, so what they all send back is added up.",
+    "memory": "Every decoder layer looked at the encoder's output, so the gradients from all of them are added up.",
     "gain": "The gain of the norm multiplies each dimension at every position, so its gradient is a sum of products "
-    "over them.",
-    "shift": "The bias of the norm is added at every position, so its gradient is a sum over them.",
+    "over all positions.",
+    "shift": "The bias of the norm is added at every position, so its gradient is a sum over all positions.",
     "norm": "The norm removes the mean and the size of a vector, so nothing flows back along these two directions.",
     "summed": "The norm removes the mean and the size of a vector, so nothing flows back along these two directions.",
     "residual": "There are two ways back: past the sub-layer, unchanged, and through it. The two gradients are added.",
@@ -27,7 +27,7 @@ SENTENCES = {
     "through.",
     "expand": "A weight's gradient is what went in times what comes back, added up over all positions.",
     "expand_bias": "A bias is added at every position, so its gradient is the sum of what comes back.",
-    "read": "How the loss depends on what the sub-layer read.",
+    "read": "How the loss depends on the sub-layer's input.",
     "output": "A weight's gradient is what went in times what comes back, added up over all positions.",
     "output_bias": "A bias is added at every position, so its gradient is the sum of what comes back.",
     "joined": "What comes back passes through the output projection, transposed, to all heads at once.",
@@ -52,5 +52,5 @@ SENTENCES = {
 
 
 def sentence_of(key: str) -> str:
-    """Return the sentence that explains a stage."""
+    """Return the explanation for a stage's key."""
     return SENTENCES.get(key) or SENTENCES[key.rpartition(".")[2]]
