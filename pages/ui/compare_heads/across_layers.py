@@ -1,4 +1,4 @@
-"""Shows where one word looks in each layer."""
+"""Shows what one word looks at in each layer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Draw three maps of one word by layer: the chosen head, the mean over all heads, and the maximum over all heads.
+    """Show three maps of one word's attention, with one row per layer: one head's weights, the mean over heads, and the
+    maximum.
 
-    If the user has not chosen a row, the row with the head's strongest link is shown.
+    If the user has not chosen a word, the chosen head's strongest link determines the word.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -122,7 +123,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
 
 
 def telling_row(view: View, layer: int, head: int) -> int:
-    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is none."""
+    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if the head has no link."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -132,11 +133,12 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def describe_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """State for each layer which head has the largest weight in a row, and at which column.
+    """Return one sentence that names, for each layer, the head with the largest weight in a row, and the column.
 
     Args:
-        rows: the weights of one row in every head, [L, H, C].
-        seen: which columns are not masked, [C].
+        kind: the attention kind.
+        rows: [L, H, C], the row's weights in every head.
+        seen: bool [C], False for masked columns.
         labels: the labels of all rows.
         row: the index of the row in `labels`.
         columns: the labels of the columns.
@@ -157,7 +159,7 @@ def describe_where(
 def _table(
     maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
 ) -> pd.DataFrame:
-    """Return a table of the numbers of all maps, with one row per cell that is not masked."""
+    """Return a table with the values of all maps, with one row per unmasked cell."""
     layers, places = np.nonzero(mask)
     return pd.DataFrame(
         {
