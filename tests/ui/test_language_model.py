@@ -111,7 +111,7 @@ def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     beginning = "1" * (POSITIONS - 2)
     assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
     test = opened(lm_text=beginning, lm_length="9")
-    assert healthy(test) and f"learned {POSITIONS} positions and has none left" in texts(test)
+    assert healthy(test) and f"only {POSITIONS} positions and has used them all" in texts(test)
 
 
 def test_empty_text_is_continued(loaded):

@@ -13,12 +13,11 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# Matches the amount of training data in the wording of the model card.
+# Matches the statement of the training data's size in the model card.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
 def introduce(loaded: LanguageModel) -> None:
-    """Draw the introductory sentence."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
         which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
@@ -37,6 +36,6 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    """Return the amount of training data that the model card gives."""
+    """Return the size of the training data according to the model card."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"
