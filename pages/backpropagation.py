@@ -26,7 +26,7 @@ if st.button(
     "Watch gradients train a Transformer",
     key="backward_lab",
     icon=":material/play_arrow:",
-    help="Opens the training lab, where Adam written out by hand takes the steps.",
+    help="Opens the training lab, where an Adam optimizer written by hand updates the parameters.",
     on_click=session.update,
     args=(LabParams,),
     kwargs={"optimizer": "adam-by-hand"},

@@ -44,9 +44,9 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
-        help="A token is written at one step and read at the next. Which of the two rows shows its source better "
-        "depends on the model and the layer. Chen et al. 2020 found it to be the step that reads the token, in the "
-        "middle layers.",
+        help="A token is written at one step and read at the next. Which of the two steps shows the token's source "
+        "better depends on the model and the layer. Chen et al. 2020 found that it is the reading step, in the middle "
+        "layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)
     special = special_columns(trace)
@@ -58,12 +58,12 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     show_altair(
         alignment_chart(rows, special, sources, targets),
         key="alignment",
-        alt=f"A row for every {target} token, a column for every layer: the {source} token that its heads look at "
-        "most.",
+        alt=f"A row for every {target} token, a column for every layer: the {source} token that the layer's heads "
+        "look at most.",
     )
     st.caption(
         f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
-        "left out). Its colour shows that average weight."
+        "left out). The colour shows the average weight."
     )
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:

@@ -70,7 +70,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         "How is this cell computed?",
         key=f"{kind}_inside",
         icon=":material/account_tree:",
-        help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
+        help="Opens “Inside a layer” for this head, at the pinned cell or else at the head's strongest link.",
         on_click=session.update,
         args=(InsideParams,),
         kwargs={"part": "cell", "kind": kind},
@@ -125,8 +125,8 @@ def _change_button(kind: Kind) -> None:
         "Change what it looks at",
         key=f"{kind}_change",
         icon=":material/edit:",
-        help="Opens a page where a click on a cell moves the whole attention of its row there, and the model runs "
-        "again.",
+        help="Opens a page where clicking a cell moves all of that row's attention to the cell, and the model "
+        "runs again.",
         on_click=session.update,
         args=(EditParams,),
         kwargs={"kind": kind},

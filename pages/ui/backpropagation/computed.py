@@ -64,7 +64,7 @@ class SentenceGradientsRun(_LossRun[SentenceGradients]):
     encoder_layer: int
     decoder_layer: int
 
-    message = "Going backwards, by hand and by autograd …"
+    message = "Running the backward pass, by hand and by autograd …"
 
     def compute(self, runs: Translator, trace: Trace) -> SentenceGradients:
         return sentence_gradients(

@@ -194,7 +194,7 @@ def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int
     if stage.terms_of is None:
         st.caption("This gradient comes from another layer. To see how, choose that layer above.")
         return
-    st.markdown("**The sum carried out**")
+    st.markdown("**The sum in numbers**")
     terms = stage.terms_of.terms(row, int(shown.chosen[column]))
     table = terms_table(terms, reading.trace, reading.translator.tokenizer, reading.languages)
     show_table(table, "backward_sum", height="auto" if len(table) <= 10 else 330)

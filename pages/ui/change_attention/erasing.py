@@ -45,7 +45,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         words=words,
     )
     st.segmented_control(
-        "What happens to them",
+        "How words are erased",
         ERASURES,
         format_func=NAMES.__getitem__,
         required=True,
@@ -63,7 +63,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         trace.target_text,
         words=words,
     )
-    st.caption("Later steps cannot look at these words; they are still written.")
+    st.caption("Later steps cannot look at these words, but the words stay in the translation.")
 
 
 def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:

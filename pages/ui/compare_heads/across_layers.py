@@ -89,7 +89,9 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
         ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
-            description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."
+            description = (
+                f"{title}: a row for each layer, a column for each word looked at; the table lists the values."
+            )
             drawn = matrix(
                 values,
                 layers,
@@ -116,8 +118,8 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                 )
     prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
-        "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
-        "that looks there most, and the number in it is the number of that head. Click a cell to open it."
+        "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of any head "
+        "in that layer; the number in the cell names this head. Click such a cell to open its head."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 

@@ -206,10 +206,10 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
             IMPORTANCE,
             translator,
             importance_statistics,
-            label="Measure what heads are worth",
+            label="Measure head importance",
             turns=LONG_RUNS,
-            missing="What heads are worth over many sentences was not measured for this model: every head is switched "
-            "off by itself, in each of them.",
+            missing="Head importance over many sentences was not measured for this model. To measure it, each head is "
+            "switched off by itself, for each sentence.",
         )
 
 
@@ -223,8 +223,8 @@ def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
-            f"- **{', '.join(NAMES.values())}**, by random patterns: more than {THRESHOLD:.0%} of its attention, on "
-            "average, is on that place when the model reads random patterns twice (Olsson et al. 2022)."
+            f"- **{', '.join(NAMES.values())}**: when the model reads random patterns twice, more than {THRESHOLD:.0%} "
+            "of the head's attention, on average, is on the place that the name describes (Olsson et al. 2022)."
         )
     st.markdown(f"Heads with nothing to do park {sinks}\n\n" + "\n".join(rules))
 

@@ -257,7 +257,7 @@ def _differs_most(difference: Map) -> str:
     row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]
     if value == 0:
-        return "The two maps are equal."
+        return "The two maps are identical."
     source, target = (
         f"**{markdown(labels[at])}**{place_of(labels, at)}"
         for labels, at in ((difference.rows, row), (difference.columns, column))

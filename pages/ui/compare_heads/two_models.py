@@ -56,10 +56,10 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     ):
         _draw_matches(models, choice)
     st.caption(
-        f"A cell is a head of {markdown(own)}; the number in it is its match in {markdown(title)}, as layer.head. The "
-        "colour is their similarity: 1 if the heads look at the same words in every row, 0 if they never do. Heads are "
-        "matched one to one, so that the total similarity is largest; brackets name the nearest head where none is "
-        "left. Click a cell to see both heads below.",
+        f"Each cell is a head of {markdown(own)}; the number in the cell is the matching head of {markdown(title)}, as "
+        "layer.head. The colour shows the similarity: 1 if both heads look at the same words in every row, 0 if they "
+        "never do. Heads are matched one to one, so that the total similarity is largest. Where no unmatched head is "
+        "left, the nearest head is given in brackets. Click a cell to see both heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
     st.markdown(_describe_nulls(first, models))
@@ -101,7 +101,7 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
         key=key,
         on_select=clicked,
         selection_mode=PICK,
-        alt="The similarity of every head with its match in the other model; the table below has the same numbers.",
+        alt="The similarity of every head to its match in the other model; the table below lists the values.",
     )
 
 

@@ -134,7 +134,7 @@ def draw_decoding(
     # The component shows two figures: one step of the text and, below it, the tree of a beam search.
     with (
         saveable(
-            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)"
+            "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save as (the tree)"
         ),
         saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
     ):

@@ -38,4 +38,4 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
         return settled(choices, shares, reason, shares)
 
     begins = f"After “{before}”" if before else "At first"
-    return Bet(f"{begins}, the model finds “{first}” most likely. Which token comes second?", choices, settle)
+    return Bet(f"{begins}, the model finds “{first}” most likely. Which token is second most likely?", choices, settle)

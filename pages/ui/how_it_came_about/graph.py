@@ -243,8 +243,8 @@ def describe_conclusion(recorded: PathStatistics) -> str:
         for each in (recorded.difference, recorded.logit, recorded.sign)
     )
     return (
-        "**You may conclude** that a thick path for one token *against another* is worth cutting, not that the model "
-        "needs it: the cut decides. Predicted and measured effects have a rank correlation of "
+        "**You may conclude** that a thick path for one token *against another* is worth cutting. Only the cut shows "
+        "whether the model needs the path. Predicted and measured effects have a rank correlation of "
         f"**{difference}**, and a share of **{sign}** has the same sign. For a single logit, the correlation is only "
         f"**{logit}**."
     )

@@ -189,7 +189,7 @@ def _output(
         term = float(np.linalg.norm(found.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(found.head_term):.2f}. In the direction of the head’s term, that is {share:.1%} of "
+            f"norm {np.linalg.norm(found.head_term):.2f}. Projected onto the head’s term, that is {share:.1%} of "
             f"it. The terms of all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm "
             f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
             "2020): compare the two panels."
@@ -247,12 +247,12 @@ def _unique(
         )
     else:
         st.markdown(
-            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
-            f"it sees is {rank}"
+            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of the "
+            f"visible values is {rank}"
             + (
                 ", so these weights are the only ones that give this output."
                 if rank == visible
-                else f", so they can still change in {visible - rank} directions: values repeat."
+                else f", so the weights can still change in {visible - rank} directions without changing the output."
             )
             + " Where n > K, other weights always give the same output, and this page warns."
         )

@@ -154,9 +154,9 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
         return None
     changes = [
         *(["tokens are merged into words"] if choice.words else []),
-        *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
+        *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(shown, DECIMALS)}** instead, because there {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:

@@ -122,10 +122,10 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
         else float(np.abs(found.normed - found.after).max())
     )
     return (
-        f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
-        f"with deviations from {before.min():.2f} to {before.max():.2f}, to mean 0 and deviation 1 at every position. "
-        f"Gain γ and bias β then give it deviations from {after.min():.2f} to {after.max():.2f}. What comes out agrees "
-        f"with the trace's stream to {typeset(off, '.1e')}."
+        f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
+        f"norm changes each position's standard deviation, {before.min():.2f} to {before.max():.2f}, to 1 and its mean "
+        f"to 0. Gain γ and bias β then give standard deviations from {after.min():.2f} to {after.max():.2f}. The "
+        f"result agrees with the trace's stream to {typeset(off, '.1e')}."
     )
 
 

@@ -37,7 +37,7 @@ def show_parameters(model: Translator) -> None:
     with st.container(horizontal=True):
         st.metric("Parameters", f"{total:,}")
         st.metric("Head width K", config.d_head)
-        st.metric("Times the model of this app", f"{total / model.parameters:.2f}")
+        st.metric("Relative to the app’s model", f"{total / model.parameters:.2f}")
     _counts(table, "typed")
     st.caption(
         "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in an extra "

@@ -11,7 +11,7 @@ from transformer.text.languages import Languages
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",
-    "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
+    "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
     "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "

@@ -54,8 +54,9 @@ def show_continuation(loaded: LanguageModel) -> None:
     )
     prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
-        how_to_read(view, ENGLISH) + " The row of a token decides which token follows it, so a head that matters for a "
-        "word shows this in the row before. For the alternatives, see “Step by step”.",
+        how_to_read(view, ENGLISH)
+        + " A token's row determines the next token, so a head that matters for a word shows "
+        "this in the row before the word. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     show_numbers(token_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
@@ -81,7 +82,7 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)
-    st.caption(FROM_ZERO + " These are the weights of tokens; “Words” merges tokens.")
+    st.caption(FROM_ZERO + " The code prints the weights of tokens, even if “Words” merges tokens on the page.")
     save_every_head(lambda: reading.trace, "lm")
 
 
@@ -120,7 +121,7 @@ def show_likelihood(reading: LanguageReading) -> None:
     elif limit is not None and length >= limit:
         whole = f"the model has only {limit} positions and has used them all"
     else:
-        whole = "the text would go on"
+        whole = "the text could continue"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "

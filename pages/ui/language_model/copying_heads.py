@@ -36,14 +36,14 @@ from transformer.values.trace import Trace
 
 TITLES = {
     "previous": "1. On the previous token",
-    "induction": "2. On what came after it before (induction)",
-    "duplicate": "3. On the same token before",
+    "induction": "2. On what followed the same token earlier (induction)",
+    "duplicate": "3. On the same token earlier",
 }
 # Where a copying head looks, by the name of its score.
 PLACES = {
     "previous": "the previous token",
-    "induction": "what came after the same token before",
-    "duplicate": "the same token before",
+    "induction": "what followed the same token earlier",
+    "duplicate": "the same token earlier",
 }
 # Scores that are meaningful only for a text with repetitions.
 REPEATED = ("induction", "duplicate")
@@ -52,9 +52,9 @@ REPEATED = ("induction", "duplicate")
 def show_copying_heads(loaded: LanguageModel) -> None:
     """Show one map of all heads for each score, and list the heads that get a name."""
     st.markdown(
-        f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. What comes next in the second "
-        "half can be known only by looking back at the first. A head of an earlier layer looks at the previous token; "
-        "an *induction head* then finds what came after the same token before (Olsson et al. 2022).",
+        f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. In the second half, the "
+        "next token can be predicted only by looking back at the first half. A head in an earlier layer looks at the "
+        "previous token; an *induction head* then finds what followed the same token earlier (Olsson et al. 2022).",
         help=explain("induction head", "previous-token head", "head"),
     )
     scores = scores_of_model(loaded)
@@ -126,13 +126,13 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
     again = sum(map(bool, earlier_occurrences(tokens)))
     called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
     if not again:
-        return f"{called} Here no token occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
+        return f"{called} Here no token occurs twice, so the head has nothing to copy: try the example “{REPEATING}”."
     found = scores_in_text(trace.decoder, tokens)
     shares = " and ".join(
         f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
     )
     rows = "one token has" if again == 1 else f"{again} tokens have"
-    return f"{called} Here {rows} occurred before: of the attention from them, {shares}."
+    return f"{called} Here {rows} occurred before: of the attention from such tokens, {shares}."
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:

@@ -32,7 +32,7 @@ def introduce(loaded: LanguageModel) -> None:
         f"{explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )
     if session.sentence_list().sentences:
-        st.caption("*My sentences* are read by the translator only. Paste one here to see this model read it.")
+        st.caption("Only the translator reads *My sentences*. To run this model on one of them, paste it here.")
 
 
 def _amount(card: str) -> str:

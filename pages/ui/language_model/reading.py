@@ -88,7 +88,7 @@ class LanguageReading:
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
         """Return the metrics of all heads on the text."""
-        assert kind == "decoder", "a language model has no other kind"
+        assert kind == "decoder", "a language model has no other attention kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
