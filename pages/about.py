@@ -38,7 +38,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             "learned from, how well it translates, and where it fails."
             if ships(model)
             else f"This is the model of folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
-            f"with {model.parameters:,} learned numbers. Below: how it is built, and what its own card says."
+            f"with {model.parameters:,} learned numbers. Below: how it is built, and what the model card says."
         )
     )
     tokens = f"{config.target_vocabulary:,}"

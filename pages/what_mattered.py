@@ -1,4 +1,4 @@
-"""The "What mattered" page: explains a translated word by several attribution methods, and compares them."""
+"""The "What mattered" page: explains a translated word by several attribution methods, and compares the methods."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from transformer.values.trace import Trace
 
 # Height in pixels that a chart needs for its axis and legend.
 ROUND = 160
-STEPS = {False: "the one that writes the token", True: "the next one, which reads it"}
+STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:

@@ -89,7 +89,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
         if table is not None:
             sums = f"sums_of_{'rows' if of_rows else 'columns'}"
             draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
-    st.markdown("**The same in Python**, with all digits")
+    st.markdown("**Python code for these weights**, with all digits")
     lines = head_lines(
         reading.trace,
         kind,

@@ -1,4 +1,6 @@
-"""Gradients of the current sentence's loss, cached by the run cache."""
+"""Cached gradients of the current sentence's loss. They are computed for one user at a time, while others can
+translate.
+"""
 
 from __future__ import annotations
 

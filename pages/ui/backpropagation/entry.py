@@ -161,7 +161,9 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the entry computed by hand, by autograd and by finite difference, and the value that it belongs to."""
+    """Show the entry computed by hand, by autograd and by finite difference, and the value of the differentiated
+    number.
+    """
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)
@@ -201,5 +203,5 @@ def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int
     off = abs(terms.total - stage.matrix[row, int(shown.chosen[column])])
     count = len(terms.products)
     added = f"The {count:,} terms add up to" if count > 1 else "That is"
-    agrees = f"to {typeset(off, '.0e')} the gradient above" if off else "exactly the gradient above"
-    st.markdown(f"{added} **{typeset(terms.total, DIGITS)}**: {agrees}.")
+    agrees = f"within {typeset(off, '.0e')} of the gradient above" if off else "exactly the gradient above"
+    st.markdown(f"{added} **{typeset(terms.total, DIGITS)}**, {agrees}.")

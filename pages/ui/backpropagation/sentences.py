@@ -5,7 +5,8 @@ from __future__ import annotations
 # Each dictionary key is a stage's full key, or the last part of the key for all such stages.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
-    "generator.bias": "The bias of a token shifts its logit at every step, so its gradient is the sum over all steps.",
+    "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum over all "
+    "steps.",
     "generator.weight": "A token's weights are pushed away from the outputs at which the token was too likely.",
     "generator.hidden": "How the loss depends on the decoder's output: a step against this gradient makes the correct "
     "tokens more likely.",
@@ -48,7 +49,7 @@ SENTENCES = {
     "keys_bias": "Always 0 unless keys are rotated by position: this bias adds the same amount to all scores of a "
     "row, which leaves the softmax unchanged.",
     "values_bias": "A bias is added at every position, so its gradient is the sum of the gradients that come back.",
-    "after": "The gradient that the layers above send back to this one.",
+    "after": "The gradient that the layers above send back to this layer.",
     "input": "The gradient that the layers send back to the embeddings.",
 }
 

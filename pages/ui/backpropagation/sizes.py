@@ -144,9 +144,9 @@ def describe_growth(found: Mapping[str, GradientSizes]) -> str:
     """Return Markdown that compares the gradient of the FFN's second matrix in the decoder's last and first layers."""
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (
-        "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "
-        f"first. It is **{ratios[PRE]:.2f}** times as large in the untrained pre-norm model, **{ratios[POST]:.2f}** "
-        f"times in the post-norm one, and {ratios[TRAINED]:.2f} times in this one. Where the last layers get far "
-        "larger gradients than the first, large steps would break them. Training then has to start with small steps (a "
-        "warm-up)."
+        "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
+        f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "
+        f"**{ratios[POST]:.2f}** times as large in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in "
+        "this trained model. Where the last layers get far larger gradients than the first, large steps would break "
+        "them. Training then has to start with small steps (a warm-up)."
     )

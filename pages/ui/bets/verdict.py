@@ -8,10 +8,10 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# A number is right within RIGHT of the measured value, or within HALF points if the answer is a percentage. A number is
-# close within CLOSE of the scale. The scale is 100 for percentages, otherwise twice the measured value. A choice is
-# close if its worth is within CLOSE of the range from worst to best. If there are at least MANY choices, the second
-# best is close too.
+# A number is right within RIGHT of the measured value, or within HALF percentage points if the answer is a percentage.
+# A number is close within CLOSE of the scale. The scale is 100 for percentages, otherwise twice the measured value. A
+# choice is close if its worth is within CLOSE of the range from worst to best. If there are at least MANY choices, the
+# second best is close too.
 RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
 MANY = 4
 

@@ -41,7 +41,7 @@ def show_vote(pages: Container[str]) -> None:
     Args:
         pages: the URL paths of the pages, as in `full_address`.
     """
-    # Remove the bet from the session, because a bet holds a trace and its memory.
+    # Remove the bet from the session, because a bet keeps a whole trace in memory.
     bet = st.session_state.pop(NOTED, None)
     if not is_lecturer():
         return

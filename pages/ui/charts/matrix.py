@@ -71,7 +71,7 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
 # projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
-# A map on a phone is as wide as this legend is long.
+# The legend is no longer than the width of a map on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
 # Charts with more cells are rendered on a canvas, where "currentColor" has no effect.
 MAX_ELEMENTS = 2_000

@@ -79,6 +79,6 @@ def token_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
             "token": labels,
             "probability": [f"{p:.4g}" for p in np.exp(log_probs)],
             "log-probability (nats)": [f"{value:.4f}" for value in log_probs],
-            "all up to here (nats)": [f"{value:.4f}" for value in np.cumsum(log_probs)],
+            "log-probability so far (nats)": [f"{value:.4f}" for value in np.cumsum(log_probs)],
         }
     )

@@ -70,8 +70,8 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     largest = (rows.argmax(axis=1) + 1).astype(str)
     maps = {
         f"Head {choice.head + 1} of every layer": (rows[:, choice.head], None),
-        "Mean of all heads of a layer": (rows.mean(axis=1), None),
-        "Largest of all heads of a layer": (rows.max(axis=1), ("of head", largest)),
+        "Mean weight of a layer's heads": (rows.mean(axis=1), None),
+        "Largest weight of a layer's heads": (rows.max(axis=1), ("of head", largest)),
     }
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)

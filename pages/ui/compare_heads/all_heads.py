@@ -126,7 +126,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 def describe_worth(worth: ImportanceStatistics) -> str:
     """Return one or two sentences that explain how the recorded head importance was measured."""
     return (
-        "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
+        "How the log-probability of the model's own translation changes when only this head is off, averaged over "
         f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
     )
 

@@ -135,7 +135,7 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     """Show small maps of all heads of one attention kind; if the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus starts at the first head.
+        # The keyboard focus starts at layer 0, head 0.
         key=f"{kind}_glance",
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,

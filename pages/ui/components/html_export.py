@@ -28,7 +28,7 @@ def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMe
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """Return a message of `attention_atlas.browser.wire`: the compressed HTML template, and all other attention kinds.
+    """Return a message of `attention_atlas.browser.wire`: the HTML template, and the other attention kinds' maps.
 
     Args:
         trace: the trace of a model run.

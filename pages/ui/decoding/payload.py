@@ -33,7 +33,7 @@ def decoding_payload(
 ) -> bytes:
     """Return a message of `attention_atlas.browser.wire` with every step, and all attention weights encoded as codes.
 
-    Decoder codes are [L * H + 1, T, B + T], where B is the number of tokens in the text that was given to continue.
+    Decoder codes are [L * H + 1, T, B + T], where B is the number of tokens in a language model's given text.
     Cross-attention codes are [L * H + 1, T, S]. The last plane of each is the mean over all heads.
 
     Args:

@@ -86,7 +86,7 @@ def show_graph(reading: TracedReading) -> None:
         )
     _show_conclusion(reading)
     numbers = nodes.drop(columns=["x", "y", "short"])
-    # Edges from bias nodes are never cut, because every sentence uses the same biases.
+    # Add edges from bias nodes only here: they are never cut, because no sentence can do without the biases.
     paths = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
     show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)

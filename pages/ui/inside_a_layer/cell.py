@@ -74,7 +74,7 @@ def _score(found: Cell) -> None:
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
     if found.bias:
-        biased = f", and with the bias {typeset(found.bias, '.6f')} of their distance {typeset(score, '.6f')}"
+        biased = f", and adding the distance bias {typeset(found.bias, '.6f')} gives {typeset(score, '.6f')}"
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
         show_plotly(
@@ -254,7 +254,7 @@ def _unique(
                 if rank == visible
                 else f", so the weights can still change in {visible - rank} directions without changing the output."
             )
-            + " Where n > K, other weights always give the same output, and this page warns."
+            + " If n > K, other weights always give the same output, and this page shows a warning."
         )
     table = pd.DataFrame(
         {

@@ -68,7 +68,7 @@ def _triangle(length: int) -> None:
         alt=f"A triangle of {length} rows: row i may look at the first i columns, the others are masked.",
         sentence="",
     )
-    st.caption("Blue: 0 is added to the score, so it stays as it is. Grey: −∞ is added, which masks it.")
+    st.caption("Blue: 0 is added, so the score does not change. Grey: −∞ is added, which masks the token.")
     show_numbers(
         frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"),
         "inside_triangle_numbers",

@@ -85,8 +85,8 @@ def show_norm(reading: HeadReading) -> None:
     whose = f"{stack.capitalize()}, what" if len(trace.stacks) > 1 else "What"
     with main_figure(
         f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
-        f"Most is written by {table.iloc[table['written'].argmax()]['after']}: {table['written'].max():.1f}; "
-        f"the stream grows to {table['residual stream'].iloc[-1]:.1f}",
+        f"Largest output: {table.iloc[table['written'].argmax()]['after']}, with norm {table['written'].max():.1f}; "
+        f"the residual stream grows to {table['residual stream'].iloc[-1]:.1f}",
     ):
         show_altair(
             size_chart(table),
@@ -123,9 +123,9 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
     )
     return (
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
-        f"norm changes each position's standard deviation, {before.min():.2f} to {before.max():.2f}, to 1 and its mean "
-        f"to 0. Gain γ and bias β then give standard deviations from {after.min():.2f} to {after.max():.2f}. The "
-        f"result agrees with the trace's stream to {typeset(off, '.1e')}."
+        "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
+        f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
+        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to {typeset(off, '.1e')}."
     )
 
 

@@ -44,7 +44,8 @@ SENTENCES = {
     "biases": "This model adds no positional encoding to its embeddings. Instead, each score falls with the distance "
     "between the two tokens, at a rate specific to each head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
-    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. The attention pages show them as a "
+    "map.",
     "head": "Each token collects what the others handed over, each in proportion to its share.",
     "heads": "What the {H} heads of the layer collected is put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
@@ -69,8 +70,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the “Language "
-    "model” page.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. The “Language model” page "
+    "shows them as a map.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
     "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
     "fit next.",

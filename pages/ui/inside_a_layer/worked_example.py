@@ -18,8 +18,8 @@ from transformer.backpropagation.softmax import exponentials, softmax
 def show_example() -> None:
     """Show the number boxes for the scores and the head width, and the resulting weights."""
     st.markdown(
-        "Two keys and one query. In the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
-        "the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
+        "Two keys and one query. In the best-known illustration of attention (Alammar 2018, “The Illustrated "
+        "Transformer”), the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
     )
     with st.container(horizontal=True, width=700):
         st.number_input("q · k₁", step=1.0, **bind_number(InsideParams, "score"))

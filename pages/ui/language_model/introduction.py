@@ -13,7 +13,7 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# Matches the statement of the training data's size in the model card.
+# Matches the size of the training data as stated in the model card.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 

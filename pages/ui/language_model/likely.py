@@ -186,7 +186,7 @@ def _nats_per_word(score: TextScore) -> float:
 def _perplexity_per_word(score: TextScore) -> str:
     """Format the perplexity per word.
 
-    The value may exceed a float, because a whole sentence counts as one word in a script without spaces.
+    The value may exceed a float's range, because a whole sentence counts as one word in a script without spaces.
     """
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
