@@ -85,7 +85,7 @@ def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def first_row(traced: TracedTranslation) -> int:
-    """Return the trace row that predicts the first written token; a language model's given text comes before."""
+    """Return the trace row that predicts the first new token, after the text given to a language model."""
     return len(traced.trace.predicted_tokens) - len(traced.translation.tokens)
 
 
