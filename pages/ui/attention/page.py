@@ -106,7 +106,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 
 
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
-    """Show the head of a second model whose attention is most like the chosen head's."""
+    """Show the head of a second model that matches the chosen head."""
     part = st.expander(
         "Which head of another model does this?",
         key=f"{kind}_match",

@@ -1,4 +1,4 @@
-"""Shows two heads side by side, on one text or two, and their difference if both maps have the same shape."""
+"""Shows two heads side by side, on one text or two, and their difference if attention kind and map shape match."""
 
 from __future__ import annotations
 

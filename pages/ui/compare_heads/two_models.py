@@ -1,4 +1,4 @@
-"""Matches each head of one translator (A) with the head of another (B) whose attention is most similar."""
+"""Matches the heads of two translators, A and B, one to one by the similarity of their attention."""
 
 from __future__ import annotations
 
