@@ -23,8 +23,8 @@ from transformer.values.tokens import Token
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
 EXPLAINED = {
     INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their positions.",
-    LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up; your other changes stay "
-    "with this sentence.",
+    LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up. Your other changes still "
+    "apply to the full sentence.",
 }
 
 

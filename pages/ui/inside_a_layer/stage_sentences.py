@@ -17,7 +17,7 @@ SENTENCES = {
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
     "bites dog”.",
     "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
-    "self_attention.stream": "What arrives from below: {D} numbers for each token, to which every step will add.",
+    "self_attention.stream": "The input from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
