@@ -1,4 +1,4 @@
-"""The "About the model" page: architecture, parameters, training, scores, limits, licences."""
+"""The "About the model" page: architecture, parameters, training, scores, limits and licences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import folded, without_media
 from transformer.model.parameter_counts import parameter_table
 
-# Sections of a card with at most this many characters are not folded.
+# Model card sections longer than this many characters are folded.
 LONGEST_OPEN = 2_000
 
 introduction = st.container()
@@ -38,7 +38,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             "learned from, how well it translates, and where it fails."
             if ships(model)
             else f"This is the model of folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
-            f"with {model.parameters:,} learned numbers. Below: how it is built, and what its own card says."
+            f"with {model.parameters:,} learned numbers. Below: how it is built, and what the model card says."
         )
     )
     tokens = f"{config.target_vocabulary:,}"
@@ -53,9 +53,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.metric("Tokens", tokens, help=explain("token", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
-    # A table that is wider than a phone scrolls on its own.
+    # Let a table that is wider than a phone screen scroll horizontally by itself.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
-    # Logs and long tables are folded. The description of the model and its failures then fits on a few screens.
+    # Fold logs and long tables, so that the model's description and known failures fit on a few screens.
     for title, text in folded(without_media(model.card), LONGEST_OPEN):
         with st.expander(markdown(title)) if title else st.container():
             st.markdown(text)
@@ -81,6 +81,6 @@ show_plotly(
     parameter_bars(parameter_table(config)),
     key="parameters",
     config={"displayModeBar": False},
-    alt="The parameters of each part of the model.",
+    alt="Number of parameters in each part of the model.",
     sentence="",
 )

@@ -1,4 +1,4 @@
-"""The Backpropagation page: the gradient of one sentence's loss, from the loss back to the embeddings."""
+"""The "Backpropagation" page: the gradient of one sentence's loss, from the loss back to the embeddings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if st.button(
     "Watch gradients train a Transformer",
     key="backward_lab",
     icon=":material/play_arrow:",
-    help="Opens the training lab, where Adam written out by hand takes the steps.",
+    help="Opens the training lab, where an Adam optimizer written by hand updates the parameters.",
     on_click=session.update,
     args=(LabParams,),
     kwargs={"optimizer": "adam-by-hand"},

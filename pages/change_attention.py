@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page: sets rows of attention, erases words, and shows the new translation."""
+"""The "Change what it looks at" page: users set attention rows or erase words, and see how the translation changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.state import session
 from transformer.values.interventions import AS_TRAINED
 
-# Lines are close together: on a projector, every line above the map pushes it off the screen.
+# Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     reading = read_sentence()
     show_translation(reading)
@@ -32,14 +32,14 @@ with st.container(gap="xsmall"):
             show_outcome(reading, resolved, found)
         example = st.container(width="content")
         pick_kind()
-    # While the user tries to win the bet, the verdict stands above the map.
+    # Once the user has accepted the bet, show its verdict above the map.
     place = st.container() if session.params(BetParams).page == "change_attention" else None
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
     with place or st.container():
         show_make_it_say(reading, found.written.text if resolved.interventions != AS_TRAINED else None)
     if resolved.interventions == AS_TRAINED:
-        # Draw the map before the search for an example starts.
+        # Show the map first, because the search for an example takes time.
         with example:
             show_example(reading)
 changes, next_word = st.columns([1, 1], gap="large")

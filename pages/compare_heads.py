@@ -1,4 +1,4 @@
-"""The "Compare heads" page: compares heads by metrics, by similarity, in pairs, and across the layers."""
+"""The "Compare heads" page: compares attention heads by metric, by similarity, in pairs, and across layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["compare_heads"]
 
-# The controls share one line: on a projector, every line above a figure pushes it off the screen.
+# Put all controls on one line: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
     controls = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
     with controls:

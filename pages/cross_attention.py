@@ -1,4 +1,4 @@
-"""The cross-attention page: every head's map, and the alignment of the two sentences."""
+"""The cross-attention page: a map of every head, and the alignment between source and target sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Decoding step by step" page: what the model read, what it predicted, and the other candidates."""
+"""The "Decoding step by step" page: at each step, the tokens read, the token predicted, and the other candidates."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The steps below may use another decoding method, so this translation is labelled as the model's own.
+# The steps below may use another decoding method, so label this translation as the model's own.
 show_translation(reading, label="The model's own translation")
-# The container exists even without remarks, so that the steps below keep their position and the keyboard focus.
+# Keep this container even when it is empty: the elements below it then keep their position and the keyboard focus.
 with st.container():
     traced, params = traced_decoding(reading)
-    # The message about the model's own translation is already shown above.
+    # If the model's own translation is incomplete, a message above already says so.
     if not traced.translation.complete and reading.own.complete:
-        st.caption("This translation reached the limit on length before it was finished.")
+        st.caption("This translation reached the length limit before it was finished.")
 show_bet("decoding", reading)
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)

@@ -1,4 +1,4 @@
-"""Gallery of this model's heads whose function can be described in one sentence."""
+"""The gallery page: the model's heads whose behaviour can be described in one sentence."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ with st.container(width=320):
     model_menu()
 if gallery is None:
     st.markdown(
-        "A program finds out what individual heads of this model do. It reads many sentences and shows each head on "
-        "those that show it best."
+        "A program works out what individual heads of this model do. It runs the model on many sentences, and shows "
+        "each head on the sentences that illustrate it best."
     )
-    offer_measuring(GALLERY, model, find_heads, label="Find them", missing="It has not been run on this model yet.")
+    offer_measuring(
+        GALLERY, model, find_heads, label="Find them", missing="The program has not been run on this model yet."
+    )
     raise PageEnd
 st.markdown(
     f"What individual heads do. A program found them in {gallery.sentences} sentences; none were hand-picked. "
-    "Each head is shown on the sentences that show it best: the brighter a word, the more of the "
+    "Each head is shown on the sentences that illustrate it best: the brighter a word, the more of the "
     "head's attention it gets. **Click a sentence to open the head there.**",
     help=explain("head", "attention weight", "layer"),
 )

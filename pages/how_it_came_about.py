@@ -1,4 +1,4 @@
-"""The "How it came about" page: the exact graph of a predicted token, its paths cut, and the score of one cell."""
+"""The "How it came about" page: a predicted token's exact attribution graph, its path ablations, and one score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["how_it_came_about"]
 
-# Lines are close together: on a projector, every line above a figure pushes it off the screen.
+# Keep the line spacing small: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(GraphParams.PREFIX)

@@ -1,4 +1,4 @@
-"""The "Inside a layer" page: one sentence through every stage of the model, and one cell computed number by number."""
+"""The "Inside a layer" page: follows a sentence through every stage of the model, and computes one value in detail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["inside_a_layer"]
 
-# Lines are close together: on a projector, every line above a figure pushes it off the screen.
+# Keep the line spacing small: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         subject_choice(InsideParams.PREFIX)

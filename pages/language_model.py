@@ -1,4 +1,4 @@
-"""The "Language model" page: continues a text, and scores how likely a text is."""
+"""The "Language model" page: continues a text, and shows how likely the model finds a text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.ui.shell.parts import pick_part
 
 PAGE = PAGES["language_model"]
 
-# Lines are close together: on a projector, every line above the map pushes it off the screen.
+# Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     model = language_model()
     with st.container(horizontal=True, vertical_alignment="center", key="what_it_is"):

@@ -1,4 +1,4 @@
-"""The Lessons page: each step has a figure of the model, a question, and the measured number."""
+"""The "Lessons" page: each step shows a figure of the model, asks a question, and gives the measured answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from transformer.lessons.folders import lesson_files
 
 params = session.params(LessonParams)
 opened = params.id
-# A lesson opened from far down the list starts at its top, like a new page. An answer does not scroll the page.
+# Scroll to the top when another lesson or step opens, as on a new page. Do not scroll when the user answers.
 st.html(
     "<script>document.querySelector('[data-testid=stMain]').scrollTo(0, 0); "
     f"/* {crc32(f'{opened} {params.step}'.encode())} */</script>",
     unsafe_allow_javascript=True,
 )
-# On a projector, the buttons of a step are side by side and do not show the names of their keys. Elsewhere they show
-# the arrow key that does the same (`assets/lecture/lecture.js`), because most laptops have no Page Down. The title of
-# the next lesson wraps where Streamlit would cut it.
+# On a projector, step buttons are side by side and hide their shortcut labels. Elsewhere they show the equivalent arrow
+# key (`assets/lecture/lecture.js`), because most laptops have no Page Down key. The next lesson's title wraps, because
+# Streamlit would cut it off.
 st.html("""<style>
 @media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }
 :is(.st-key-lesson_show, .st-key-lesson_next, .st-key-lesson_previous) kbd { font-size: 0; }

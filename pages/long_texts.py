@@ -1,4 +1,6 @@
-"""The "Long texts" page: why the map of a long text does not fit, and what two workarounds save and cost."""
+"""The "Long texts" page: why a long text's attention map does not fit into memory, and what two workarounds save and
+cost.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     if part == "map":
         pick_map()
 st.markdown(
-    "**An attention map has one cell for every pair of tokens:** 4,096 tokens need 4,096 × 4,096 = 16.8 million, in "
-    "every head. Two ways out ([Liu et al. 2018](https://arxiv.org/abs/1801.10198)): *local* attention stays within a "
-    "block, *compressed* attention sees everything, three tokens at a time.",
+    "**An attention map has one cell for every pair of tokens:** 4,096 tokens need 4,096 × 4,096 = 16.8 million "
+    "cells in every head. Two ways out ([Liu et al. 2018](https://arxiv.org/abs/1801.10198)): *local* attention stays "
+    "within a block, *compressed* attention sees everything, three tokens at a time.",
     help=explain("local attention", "compressed attention", "token", "attention"),
 )
 PAGE.function(part)()

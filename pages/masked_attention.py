@@ -1,4 +1,4 @@
-"""The masked self-attention page: the map of every head, and the effect of the mask."""
+"""The masked self-attention page: a map of every head, and the effect of the mask."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
 st.markdown(
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied by every key, including future ones, "
-    "and divided by √K. The mask then sets the scores of future keys to minus infinity, so the softmax makes them "
-    "exactly 0. Without the mask, a training step could simply read the token that it has to predict."
+    "and divided by √K. The mask then sets the scores of future keys to minus infinity, so their weights after "
+    "the softmax are exactly 0. Without the mask, a training step could simply read the token that it has to predict."
 )
 trace = reading.detailed()
 scores = trace.detail("decoder", "scores")[choice.layer, choice.head]

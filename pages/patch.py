@@ -1,4 +1,4 @@
-"""The Patch page: put a value of one sentence's run into another sentence's run, and see what the model writes then."""
+"""The "Patch" page: copies an activation from a run on one sentence into a run on another, and shows the new output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Positional encoding" page: how the model knows token order, what its vectors measure, and whether it matters."""
+"""The "Positional encoding" page: how the model represents token order, and whether its output depends on it."""
 
 from __future__ import annotations
 

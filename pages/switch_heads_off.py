@@ -1,4 +1,4 @@
-"""The "Switch heads off" page: the translation without some heads, each head's importance, and how many are needed."""
+"""The "Switch heads off" page: translates without chosen heads, and measures each head's importance."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ only = head_title(*params.heads.heads[0]) if len(params.heads.heads) == 1 else N
 show_bet("switch_heads_off", reading, clicked=only)
 example = st.container()
 interventions = pick_heads(reading)
-# Draw the switches before the search for an example starts.
+# Show the switches first, because the search for an example takes time.
 with example:
     show_example(reading)
-# The main figure is the lowest one that the user asked for.
+# The main figure is the lowest of the sections that the user has opened.
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)

@@ -13,7 +13,6 @@ from pages.ui.training_lab.live import begin, controls, own_training, recorded, 
 from pages.ui.training_lab.recorded_runs import command_of
 from pages.ui.training_lab.shown import show_run
 
-# Explains what the page shows and what the user can do with it.
 RECORDED = (
     "**This is a recording** of a finished training run. *Play* shows it from the first step; *Train live* trains a "
     "new model."

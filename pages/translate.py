@@ -1,4 +1,4 @@
-"""First page: a sentence, its translation, and a drawing of the Transformer that links to all other pages."""
+"""The start page: a sentence, its translation, and a diagram of the Transformer that links to all other pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "What mattered" page: each method's explanation of a translated word, and how far it can be trusted."""
+"""The "What mattered" page: explains a translated word by several attribution methods, and compares the methods."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ part = pick_part(PAGE.name, MatteredParams, source=languages.source.name, target
 reading = read_sentence()
 show_translation(reading)
 st.markdown(
-    "Which words does a translated word come from? Several methods answer, and they often disagree. Most of them read "
-    "the answer off the model's numbers; erasure measures it: it hides a word and looks at what happens."
+    "Which words does a translated word come from? Several methods answer, and they often disagree. Most of them "
+    "compute the answer from the model's weights and gradients; erasure measures it, by hiding a word and running the "
+    "model again."
 )
 if part != "guess":
     show_bet(PAGE.name, reading)

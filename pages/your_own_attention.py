@@ -1,4 +1,4 @@
-"""The "Your own attention" page: shows every head of any model, from a file."""
+"""The "Your own attention" page: shows the attention maps of any model, loaded from a file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The code of the pages, apart from their scripts; tests/unit/test_borders.py lists its layers."""
+"""Code behind the page scripts. tests/unit/test_borders.py lists the layers."""

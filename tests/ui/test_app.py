@@ -218,7 +218,7 @@ def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
     view = view_of(shipped.trace("I have a dream."), "encoder")
     assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 4].argmax(axis=1).ravel() + 1]
     largest = view.weights[:, :, 4].max(axis=1).ravel()
-    assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest), rel=1e-5)
+    assert list(table["Largest weight of a layer's heads"]) == pytest.approx(list(largest), rel=1e-5)
     submit(test, "No.")
     assert healthy(test) and test.query_params["compare_row"] == "3", "a token that a shorter sentence does not have"
 

@@ -180,7 +180,7 @@ def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     same_numbers(softmax["weight"][:-1], weights[row])
     values = table(test, "v0")
     same_numbers(values.iloc[-1, 2:].astype(float), trace.detail(kind, "outputs")[2, 3, row])
-    assert "the stream in the trace grows by the same" in texts(test)
+    assert "the stream in the trace changes by the same vector" in texts(test)
 
 
 def test_caption_numbers_equal_words():

@@ -111,7 +111,7 @@ def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     beginning = "1" * (POSITIONS - 2)
     assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
     test = opened(lm_text=beginning, lm_length="9")
-    assert healthy(test) and f"learned {POSITIONS} positions and has none left" in texts(test)
+    assert healthy(test) and f"only {POSITIONS} positions and has used them all" in texts(test)
 
 
 def test_empty_text_is_continued(loaded):
@@ -167,8 +167,8 @@ def test_two_texts_are_compared(loaded):
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
     assert shown["perplexity per token"].tolist() == [f"{score.perplexity:,.1f}" for score in scores]
     assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many tokens"
-    tokens = driver.table(test, "token", "all up to here (nats)")
-    assert tokens["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
+    tokens = driver.table(test, "token", "log-probability so far (nats)")
+    assert tokens["log-probability so far (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
     submit(test, "", "lm_second")
     assert healthy(test) and len(driver.table(test, "text", "bits per byte")) == 1
     assert "a perplexity of" in texts(test) and "lm_second" in test.query_params

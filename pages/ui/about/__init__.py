@@ -1,1 +1,1 @@
-"""The page about the model."""
+"""The "About the model" page."""

@@ -1,4 +1,4 @@
-"""Learning curve of the model: its loss and its translations over the training steps."""
+"""The model's learning curve: loss and translation quality over the training steps."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ COLOURS = {"training": SECOND, "held out": FIRST}
 
 
 def show_learning(curve: str) -> None:
-    """Draw the loss and chrF charts with an explanation, and a table of the steps at which all values were measured.
+    """Show the loss chart, the chrF chart, and a table of the steps at which both were measured.
 
     Args:
-        curve: the CSV text of `transformer.checkpoints.checkpoint.Checkpoint.curve`.
+        curve: the CSV text in `transformer.checkpoints.checkpoint.Checkpoint.curve`.
     """
     table = pd.read_csv(StringIO(curve))
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
-    with main_figure("**How the model of this app learned:** its loss over the steps of training"):
+    with main_figure("**How the model of this app learned:** loss over the training steps"):
         show_altair(
             learning_chart(table, LOSS, "loss, nats per token"),
             key="about_loss",
-            alt="Loss over the steps of training; the table has its numbers.",
+            alt="Loss over the training steps; the table lists the values.",
             sentence="",
         )
     show_altair(
         learning_chart(table, QUALITY, "chrF, 0 to 100"),
         key="about_chrf",
-        alt="chrF of translations of held-out sentences over the steps of training; the table has its numbers.",
+        alt="chrF of the translations of held-out sentences over the training steps; the table lists the values.",
         sentence="",
     )
     st.caption(
         "The loss is cross-entropy with label smoothing; during training it includes dropout and is the mean over a "
-        "few batches. chrF is measured on greedy translations of some held-out sentences. Both use the weights at that "
-        "step, before any averaging."
+        "few batches. chrF is measured on greedy translations of some held-out sentences. Both are measured with the "
+        "weights at the given step, before any checkpoint averaging."
     )
     names = {
         "step": "step",
@@ -57,16 +57,16 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Return a chart with lines over the training steps.
+    """Return a line chart of learning-curve columns over the training steps.
 
     Args:
-        table: a learning curve (`transformer.checkpoints.learning_curve.FIELDS`).
-        lines: the label of each column to draw; the labels are keys of COLOURS.
-        unit: the unit of the values, for the axis title.
+        table: a learning curve with the columns `transformer.checkpoints.learning_curve.FIELDS`.
+        lines: the columns to draw, mapped to their labels; each label must be a key of COLOURS.
+        unit: the axis title, which names the unit of the values.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
     scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
-    # No line reaches this corner, because all lines start high on the left.
+    # The legend covers no line in the top right corner, because all lines start high on the left.
     legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
     return (
         alt.Chart(long)

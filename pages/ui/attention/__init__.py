@@ -1,1 +1,1 @@
-"""The three attention pages."""
+"""The three attention pages: encoder, masked and cross-attention."""

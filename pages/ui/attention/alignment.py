@@ -1,4 +1,4 @@
-"""Alignment: the source token of each target token, according to cross-attention."""
+"""Word alignment: the source token that corresponds to each target token, according to cross-attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Pixels that the axis and the legend take up.
+# Height in pixels that a chart needs for its axis and legend.
 ROUND = 160
-STEPS = {False: "the one that writes the token", True: "the next one, which reads it"}
+STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
-    """Draw the source token that each layer looks at most for every target token, then the coverage in one layer."""
+    """Show the alignment chart for all layers, and the coverage of the source tokens in one layer."""
     source, target = (each.name for each in languages)
     st.subheader(
         f"Which {source} token does each {target} token come from?",
@@ -44,9 +44,9 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
         format_func=STEPS.__getitem__,
         required=True,
         on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
-        help="A token is written at one step and read at the next. Which of the two rows shows its source better "
-        "depends on the model and the layer. Chen et al. 2020 found it to be the step that reads the token, in the "
-        "middle layers.",
+        help="A token is written at one step and read at the next. Which of the two steps shows the token's source "
+        "better depends on the model and the layer. Chen et al. 2020 found that it is the reading step, in the middle "
+        "layers.",
     )
     rows = alignment_rows(trace, shift=shift).mean(axis=1)
     special = special_columns(trace)
@@ -58,12 +58,12 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     show_altair(
         alignment_chart(rows, special, sources, targets),
         key="alignment",
-        alt=f"A row for every {target} token, a column for every layer: the {source} token that its heads look at "
-        "most.",
+        alt=f"A row for every {target} token, a column for every layer: the {source} token that the layer's heads "
+        "look at most.",
     )
     st.caption(
         f"Each cell names the {source} token that the heads of a layer look at most on average (start and end symbols "
-        "left out). Its colour shows that average weight."
+        "left out). The colour shows the average weight."
     )
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:
@@ -76,10 +76,10 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
 
 
 def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
-    """Return a chart of the most attended source token, with one row per layer and one column per target token.
+    """Return a chart of each target token's most attended source token: target tokens as rows, layers as columns.
 
     Args:
-        rows: [L, N, S], the mean of each layer's heads.
+        rows: [L, N, S], each layer's attention weights, averaged over heads.
         special: bool [S], whether each source token is a start or end symbol.
         sources, targets: labels of the S source tokens and the N target tokens.
     """
@@ -117,7 +117,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
-    """Return a bar chart of the coverage of each source token, [S], with a line at 1."""
+    """Return a bar chart of the source tokens' coverage, [S], with a reference line at 1."""
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "token": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 
@@ -137,7 +137,15 @@ def _coverage_form(sources: int) -> alt.LayerChart:
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:
-    """Return Markdown that describes the coverage of a layer from its numbers; `target` is the rows' language."""
+    """Return Markdown that describes one layer's coverage of the source sentence.
+
+    Args:
+        rows: [N, S], the layer's attention weights, averaged over heads.
+        special: bool [S], whether each source token is a start or end symbol.
+        sources: labels of the source tokens.
+        layer: the 0-based layer.
+        target: name of the target language.
+    """
     each = coverage(rows)
     words = np.flatnonzero(~special)
     most, least = words[each[words].argmax()], words[each[words].argmin()]

@@ -1,4 +1,4 @@
-"""The bet of an attention page: which word do all heads together look at most?"""
+"""The bet on an attention page: which word gets the most attention, averaged over all heads?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from transformer.analysis.view import view_of
 from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
-# A row with fewer words to look at is too easy for a bet.
+# A row in which fewer words are visible would make the bet too easy.
 MIN_CHOICES = 3
 
 
 def looks_most(reading: Reading, kind: Kind) -> Bet | None:
-    """Return the bet on the row with the highest entropy of its mean over all heads; None if no row qualifies."""
+    """Return a bet on the row whose head-averaged attention has the highest entropy; None if no row qualifies."""
     return of_trace(reading.trace, kind)
 
 
@@ -45,4 +45,4 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
         return settled(choices, shares, reason, shares)
 
     when = f"From “{names[row]}”" if kind == "encoder" else f"When the model writes “{names[row]}”"
-    return Bet(f"{when}, which word do its {heads} heads look at most, on average?", choices, settle, places)
+    return Bet(f"{when}, which word do all {heads} heads look at most, on average?", choices, settle, places)

@@ -1,4 +1,4 @@
-"""Layout that the three attention pages share; each page shows one kind of attention."""
+"""Layout shared by the three attention pages, each of which shows one kind of attention."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ from transformer.values.trace import Kind
 
 
 def attention_page(kind: Kind, subtitle: str) -> Reading:
-    """Draw the page of one kind of attention; return the sentence that the model read.
+    """Show the page for one kind of attention, and return the sentence with the results of its model run.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        subtitle: explains the kind in one plain sentence; {source} and {target} become the names of the languages.
+        subtitle: one plain sentence that explains the attention kind; {source} and {target} are replaced by language
+            names.
     """
-    # Lines are close together: on a projector, every line above the map pushes it off the screen.
+    # Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
     with st.container(gap="xsmall"):
         reading = read_sentence()
         show_translation(reading, beside=lambda: _change_button(kind))
@@ -69,7 +70,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         "How is this cell computed?",
         key=f"{kind}_inside",
         icon=":material/account_tree:",
-        help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
+        help="Opens “Inside a layer” for this head, at the pinned cell or else at the head's strongest link.",
         on_click=session.update,
         args=(InsideParams,),
         kwargs={"part": "cell", "kind": kind},
@@ -80,7 +81,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
-    """Draw all weights of the head, the sums over pinned tokens, and the lines of Python that compute them."""
+    """Show all weights of the chosen head, the sums over pinned tokens, and Python code that computes them."""
     head = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}"
     draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320, file=f"{head}-weights")
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
@@ -88,7 +89,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
         if table is not None:
             sums = f"sums_of_{'rows' if of_rows else 'columns'}"
             draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
-    st.markdown("**The same in Python**, with all digits")
+    st.markdown("**Python code for these weights**, with all digits")
     lines = head_lines(
         reading.trace,
         kind,
@@ -105,7 +106,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 
 
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
-    """Draw the head of a second model that does what the chosen head does."""
+    """Show the head of a second model that matches the chosen head."""
     part = st.expander(
         "Which head of another model does this?",
         key=f"{kind}_match",
@@ -113,19 +114,19 @@ def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
         on_change="rerun",
     )
     if part.open:
-        # If there is no match, the page goes on below.
+        # `PageEnd` only ends this section if there is no match; the rest of the page still appears.
         with part, suppress(PageEnd):
             two_models(reading.translator, pick_second_model(), reading.trace, kind).show_head(choice)
 
 
 def _change_button(kind: Kind) -> None:
-    """Draw the button that opens the same head on the "Change what it looks at" page."""
+    """Show the button that opens this attention kind on the "Change what it looks at" page."""
     if st.button(
         "Change what it looks at",
         key=f"{kind}_change",
         icon=":material/edit:",
-        help="Opens a page where a click on a cell moves the whole attention of its row there, and the model runs "
-        "again.",
+        help="Opens a page where clicking a cell moves all of that row's attention to the cell, and the model "
+        "runs again.",
         on_click=session.update,
         args=(EditParams,),
         kwargs={"kind": kind},

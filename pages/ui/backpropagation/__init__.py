@@ -1,1 +1,1 @@
-"""The Backpropagation page."""
+"""The "Backpropagation" page."""

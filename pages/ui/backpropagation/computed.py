@@ -1,4 +1,6 @@
-"""Cached gradients of the current sentence; one user's gradients are computed at a time, while others translate."""
+"""Cached gradients of the current sentence's loss. They are computed for one user at a time, while others can
+translate.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class Loss:
 
     Attributes:
         trace: the run that traces the translation.
-        step: the step of the translation whose loss is used; None for all steps.
+        step: the 0-based translation step whose loss is used; None for the sum over all steps.
         smoothing: the label smoothing.
     """
 
@@ -58,13 +60,13 @@ class _LossRun(Run[Result]):
 class SentenceGradientsRun(_LossRun[SentenceGradients]):
     """Run that computes all gradients, with the intermediate values of one encoder layer and one decoder layer.
 
-    The shipped model needs 40 MB, twice, in float64.
+    For the shipped model, float64 gradients take 40 MB; two sets are kept, by hand and by autograd.
     """
 
     encoder_layer: int
     decoder_layer: int
 
-    message = "Going backwards, by hand and by autograd …"
+    message = "Running the backward pass, by hand and by autograd …"
 
     def compute(self, runs: Translator, trace: Trace) -> SentenceGradients:
         return sentence_gradients(
@@ -74,7 +76,7 @@ class SentenceGradientsRun(_LossRun[SentenceGradients]):
 
 @dataclass(frozen=True)
 class DifferenceRun(_LossRun[float]):
-    """Run that computes the finite difference for one number of a parameter or an activation."""
+    """Run that estimates one entry of a gradient by a finite difference."""
 
     name: str
     at: tuple[int, ...]
@@ -87,7 +89,7 @@ class DifferenceRun(_LossRun[float]):
 
 @dataclass(frozen=True)
 class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
-    """Run that computes gradient sizes in this model and in newly initialised pre-norm and post-norm models."""
+    """Run that computes gradient norms in this model and in newly initialised pre-norm and post-norm models."""
 
     message = "Computing the gradients of three models …"
 
@@ -106,23 +108,23 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 
 
 def asked(reading: Reading) -> Loss:
-    """Return the loss that the page shows."""
+    """Return the loss that the user chose on the page."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_tokens)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    """Return all gradients, with the intermediate values of the two given layers."""
+    """Return all gradients of the chosen loss, with the intermediate values of the two given layers."""
     return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
 
 
 def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
-    """Return the finite difference for one number of a stage."""
+    """Return the finite-difference estimate of one entry of a stage's gradient."""
     point = stage.point
     return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
-    """Return the gradient sizes of this model and of the newly initialised ones."""
+    """Return the gradient norms of this model and of newly initialised pre-norm and post-norm models."""
     return reading.runs.get(GradientSizesRun(asked(reading)))

@@ -1,4 +1,4 @@
-"""One entry of a gradient: its position, its value by autograd and by finite difference, and its sum of terms."""
+"""One gradient entry in detail: computed by hand, by autograd and by finite difference, and as a sum of terms."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A map with more cells is drawn as a picture, and only a window of WINDOW rows and columns can be clicked.
+# A gradient with more than MAX_CELLS cells is shown as an image. Only the cells in a window of WINDOW rows and columns
+# can then be clicked.
 MAX_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
 
 
 def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
-    """Draw the gradient as a clickable map, and details of the entry that was clicked.
+    """Show a gradient as a clickable map, and the details of the chosen entry.
 
     Args:
-        shown: the gradient of the stage, as a labelled matrix.
+        stage: the stage of the backward pass.
+        shown: the stage's gradient as a labelled matrix.
+        reading: the sentence and its model run.
     """
     params = session.params(BackpropagationParams)
     row, column = shown.place(params.row, params.column)
@@ -41,7 +44,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
         picture,
         main_figure(
             f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
-            "Red: the loss grows with this number; blue: it falls; the largest of all is "
+            "Red: increasing this number raises the loss; blue: lowers it. Largest magnitude: "
             f"{typeset(float(np.abs(shown.values).max()), 4)}",
         ),
     ):
@@ -52,7 +55,9 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
             _map(stage, shown, row, column)
     if whole:
         with picture:
-            st.caption("This shows the numbers around the chosen one. Click one, or use the boxes to reach any other.")
+            st.caption(
+                "This map shows the entries around the chosen one. Click an entry, or use the boxes to reach any other."
+            )
             _map(stage, shown, row, column)
     with numbers:
         _boxes(shown, row, column)
@@ -61,7 +66,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
 
 
 def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
-    """Draw a large matrix as a whole; its cells are too small to click."""
+    """Show a large gradient as one image; the cells are too small to click."""
     show_plotly(
         heatmap(
             shown.seen(stage.masked),
@@ -72,12 +77,12 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
             height=250,
         ),
         key="backward_whole",
-        alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
+        alt=f"The whole gradient: {stage.name}; the table below lists the values.",
     )
 
 
 def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
-    """Draw the clickable matrix; for a large one, draw only the window around the chosen entry."""
+    """Show the gradient as a clickable map; a large gradient is cropped to a window around the chosen entry."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
@@ -90,7 +95,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
-    # A chart remembers its last click, so an entry that was chosen elsewhere needs a new chart.
+    # A chart remembers its last click, so use a new chart when an entry is chosen in another way.
     key = f"backward_map_{stage.key}_{row}_{column}"
 
     def clicked() -> None:
@@ -117,12 +122,12 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
         key=key,
         on_select=clicked,
         selection_mode=PICK,
-        alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes choose as well.",
+        alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes select an entry too.",
     )
 
 
 def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the first row and column of the window around a cell, kept within the matrix."""
+    """Return the first row and column of a window centred on a cell and kept within the matrix."""
     top, left = (
         max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
     )
@@ -130,7 +135,7 @@ def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
-    """Draw boxes that choose the entry without a pointer, and a button that goes to the largest entry."""
+    """Show select boxes for the entry's row and column, and a button that jumps to the largest entry."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
             ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
@@ -156,7 +161,9 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Draw the entry as computed in three ways, and name the value that it is the gradient of."""
+    """Show the entry computed by hand, by autograd and by finite difference, and the value of the differentiated
+    number.
+    """
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)
@@ -185,16 +192,16 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
 
 
 def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Draw the sum in the formula with its numbers filled in."""
+    """Show the entry's formula as a sum with the numbers filled in."""
     if stage.terms_of is None:
-        st.caption("It comes from other layers; choose the layer above to see where it comes from.")
+        st.caption("This gradient comes from another layer. To see how, choose that layer above.")
         return
-    st.markdown("**The sum carried out**")
+    st.markdown("**The sum in numbers**")
     terms = stage.terms_of.terms(row, int(shown.chosen[column]))
     table = terms_table(terms, reading.trace, reading.translator.tokenizer, reading.languages)
     show_table(table, "backward_sum", height="auto" if len(table) <= 10 else 330)
     off = abs(terms.total - stage.matrix[row, int(shown.chosen[column])])
     count = len(terms.products)
     added = f"The {count:,} terms add up to" if count > 1 else "That is"
-    agrees = f"to {typeset(off, '.0e')} the gradient above" if off else "exactly the gradient above"
-    st.markdown(f"{added} **{typeset(terms.total, DIGITS)}**: {agrees}.")
+    agrees = f"within {typeset(off, '.0e')} of the gradient above" if off else "exactly the gradient above"
+    st.markdown(f"{added} **{typeset(terms.total, DIGITS)}**, {agrees}.")

@@ -1,4 +1,4 @@
-"""The backward pass: one gradient with its formula and numbers, and one of its entries in detail."""
+"""The backward pass: a chosen gradient with its formula and values, and one entry in detail."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
-# Sections are in the order of the backward pass. Their names are short, so that all fit into one row on a projector.
-# {source} and {target} stand for the names of the languages.
+# Sections in the order of the backward pass. The names are short, so that all sections fit on one line on a projector.
+# {source} and {target} are replaced by the language names.
 SECTIONS = {
     "generator": "Loss",
     "decoder.feed_forward": "Decoder: FFN",
@@ -43,7 +43,7 @@ OUTPUTS = ("output", "layer", "memory")
 
 
 def section_of(key: str) -> str:
-    """Return the key in `SECTIONS` of the section that a stage belongs to."""
+    """Return the key in `SECTIONS` for a stage's key."""
     stack, _, rest = key.partition(".")
     part = rest.partition(".")[0]
     if f"{stack}.{part}" in SECTIONS:
@@ -54,7 +54,7 @@ def section_of(key: str) -> str:
 
 
 def show_gradient(reading: Reading) -> None:
-    """Draw the chosen gradient, buttons to its neighbours, and the facts about all of them."""
+    """Show the controls for the loss, layer and gradient, and then the chosen gradient."""
     config = reading.translator.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
@@ -78,12 +78,12 @@ def show_gradient(reading: Reading) -> None:
 
 
 def _open(key: str) -> None:
-    """Callback: show another gradient, with its largest entry chosen."""
+    """Show another gradient, with its largest entry chosen."""
     session.update(BackpropagationParams, stage=key, row=0, column=0)
 
 
 def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
-    """Draw the choice of a section and the list of all gradients, in which a search covers every section."""
+    """Show the section buttons, a searchable list of the gradients in all sections, and Back and Next buttons."""
     keys = [stage.key for stage in listed]
     firsts = {section_of(key): key for key in reversed(keys)}
     titles = {
@@ -124,7 +124,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
 
 
 def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    """Draw one gradient with its formula and shape, the chosen entry, and the table."""
+    """Show one gradient with its formula and shape, the chosen entry, and a table of all values."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.tokens)}
@@ -145,7 +145,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
 
 
 def named(stage: GradientStage) -> str:
-    """Return the name of a stage, with the symbol of a parameter in every spelling that a user may search for."""
+    """Return a stage's name; for a parameter, add its symbol in every spelling that a user may search for."""
     found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not found:
         return stage.name

@@ -1,4 +1,4 @@
-"""Turns a stage of the backward pass into a labelled matrix. Pure."""
+"""Converts a stage of the backward pass into a labelled matrix. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# If a sum has more than MAX_TERMS terms, the table lists the LARGEST ones and adds up the rest.
+# A table lists all terms of a sum with at most MAX_TERMS terms. For a longer sum, the table lists the LARGEST largest
+# terms and combines the rest in one row.
 MAX_TERMS = 300
 LARGEST = 24
 
@@ -29,9 +30,9 @@ class GradientMatrix:
 
     Attributes:
         values: [R, C].
-        rows, columns: the labels; if None, rows or columns are numbered from 0.
+        rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
-        chosen: the index of each column in the full array of the stage, [C].
+        chosen: [C], the index of each shown column in the stage's full matrix.
     """
 
     values: np.ndarray
@@ -45,7 +46,9 @@ class GradientMatrix:
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:
-        """Convert a row and column from the address, which count from 1, to indices; 0 means the largest entry."""
+        """Convert a 1-based row and column from the URL to 0-based indices; 0 selects the largest entry's row or
+        column.
+        """
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
             int(best) if not asked else min(asked, size) - 1
@@ -55,13 +58,13 @@ class GradientMatrix:
 
 
 def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
-    """Return the matrix of a stage; if its columns are the vocabulary, keep only the informative ones."""
+    """Return a stage's gradient as a labelled matrix; of the vocabulary, only the most informative tokens are kept."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
     values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":
-        # The informative columns are the correct tokens and the tokens that the model found most likely.
+        # Keep the columns of the correct tokens and of the tokens with the largest gradient at each step.
         right = [token.id for token in trace.predicted_tokens]
         chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
         values, columns = values[:, chosen], [entry_label(tokenizer, int(token)) for token in chosen]
@@ -75,12 +78,12 @@ def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabula
         return ["all positions"]
     if letter not in "ST":
         return None
-    # Decoder rows are named after the token that they read and the token that they predict, as on all pages.
+    # Decoder rows are labelled with the token read and the token predicted, as on every page.
     return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else token_labels(trace, letter)
 
 
 def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
-    """Return a table with one row per term of the sum, and the running total."""
+    """Return a table with one row per term of a sum, and the running total."""
     letter = terms.over if isinstance(terms.over, str) else ""
     count = len(terms.products)
     order = np.arange(count)
@@ -100,7 +103,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
         columns["1 ÷ √K"] = [terms.scale] * len(order)
     products = list(terms.products[order])
     if len(order) < count:
-        # In a long sum, one row holds the total of the terms that are not listed.
+        # In a long sum, the last row holds the total of the unlisted terms.
         for column in columns.values():
             column.append(np.nan)
         next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"

@@ -1,4 +1,4 @@
-"""The choice of the loss: that of the whole translation or of one step."""
+"""Controls for the loss: over the whole translation or one step, and the label smoothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.ui.state.bind import bind_number, key_for, preset
 
 
 def pick_loss(reading: Reading) -> None:
-    """Draw the boxes that choose the loss."""
+    """Show the select box for the translation step and the number box for label smoothing."""
     trace = reading.trace
     labels = ["all steps, added up"] + [
         f"step {number}: {token_label(token, trace.target_text)}"
@@ -36,6 +36,6 @@ def pick_loss(reading: Reading) -> None:
         format="%.2f",
         width=150,
         **bind_number(BackpropagationParams, "smoothing"),
-        help="How much of the right answer is spread evenly over the whole vocabulary; this model was trained with "
-        "0.1.",
+        help="The share of the target probability that is spread evenly over the whole vocabulary; this model was "
+        "trained with 0.1.",
     )

@@ -1,4 +1,4 @@
-"""Gradient sizes across the layers, in this model and in newly initialised pre-norm and post-norm models."""
+"""Gradient norms across the layers, in this model and in newly initialised pre-norm and post-norm models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
 
 
 def show_sizes(reading: Reading) -> None:
-    """Draw the charts of both stacks on the same vertical scale, with three models in each."""
+    """Show one chart for the encoder and one for the decoder, each with three models on the same vertical scale."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         st.segmented_control(
@@ -53,13 +53,13 @@ def show_sizes(reading: Reading) -> None:
     tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
-        # The main figure is the stack with more sub-layers.
+        # The decoder is the main figure, because it has more sub-layers.
         with (
             column,
             main_figure(
                 f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
                 f"{markdown(reading.trace.source_text)}",
-                "A flat line: every layer gets as much; a logarithmic scale, read from right to left",
+                "A flat line means that every layer gets the same amount; logarithmic scale, read from right to left",
                 when=stack == "decoder",
             ),
         ):
@@ -67,23 +67,25 @@ def show_sizes(reading: Reading) -> None:
             show_altair(
                 size_chart(tables[stack], AFTER[quantity], limits),
                 key=f"backward_sizes_{stack}",
-                alt=f"{stack.capitalize()}: the size of the gradient through the layers; the table has the numbers.",
+                alt=f"{stack.capitalize()}: the gradient's norm across the layers; the table lists the values.",
             )
             show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
     st.markdown(describe_growth(found))
     st.caption(
-        "Both charts share one logarithmic scale. For the stream, it is the Euclidean norm of the gradient, averaged "
-        "over the positions. Read from right to left, as the gradient travels. Figure 3 of Xiong et al. 2020, “On "
-        "Layer Normalization in the Transformer Architecture”, shows the second matrix.",
+        "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
+        "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
+        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the second matrix.",
         help=explain("norm of a vector", "residual stream"),
     )
 
 
 def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
-    """Return a table with one row per point in the stack and one column per model.
+    """Return a table of gradient norms: one row per point in the stack, one column per model.
 
     Args:
-        quantity: STREAM or NETWORK, the gradient whose size is shown.
+        found: each model's gradient norms, by model name.
+        stack: the stack to show.
+        quantity: STREAM for the residual stream, NETWORK for the feed-forward network's second matrix.
     """
     values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
     count = len(next(iter(values.values())))
@@ -97,18 +99,19 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
 
 
 def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
-    """Return the smallest and the largest positive number of all tables, with some margin."""
+    """Return axis limits: the smallest and largest positive values in all tables, with a margin."""
     numbers = np.concatenate([table.iloc[:, 1:].to_numpy().ravel() for table in tables])
     numbers = numbers[numbers > 0]
     return float(numbers.min()) / 1.5, float(numbers.max()) * 1.5
 
 
 def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> alt.Chart:
-    """Return a chart with a line per model.
+    """Return a line chart of gradient norms, with one line per model.
 
     Args:
+        table: a table made by `size_table`.
         place: the column that names the points in the stack.
-        limits: the limits of the vertical axis.
+        limits: lower and upper limit of the vertical axis.
     """
     names = list(table[place])
     powers = [10.0**power for power in range(-9, 9) if limits[0] <= 10.0**power <= limits[1]]
@@ -138,12 +141,12 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
 
 def describe_growth(found: Mapping[str, GradientSizes]) -> str:
-    """Return Markdown that describes from the numbers how the gradient of the second matrix changes with depth."""
+    """Return Markdown that compares the gradient of the FFN's second matrix in the decoder's last and first layers."""
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (
-        "Compare the gradient of the feed-forward network’s second matrix in the decoder’s last layer with that in the "
-        f"first. It is **{ratios[PRE]:.2f}** times as large in the untrained pre-norm model, **{ratios[POST]:.2f}** "
-        f"times in the post-norm one, and {ratios[TRAINED]:.2f} times in this one. Where the last layers get far "
-        "larger gradients than the first, large steps would break them. Training then has to start with small steps (a "
-        "warm-up)."
+        "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
+        f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "
+        f"**{ratios[POST]:.2f}** times as large in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in "
+        "this trained model. Where the last layers get far larger gradients than the first, large steps would break "
+        "them. Training then has to start with small steps (a warm-up)."
     )

@@ -1,1 +1,1 @@
-"""Bets: a question about the page, its choices, and the verdict on an answer. Lessons ask in the same way."""
+"""Bets: a question about a page with several choices, and the verdict on the answer. Lessons reuse the same code."""

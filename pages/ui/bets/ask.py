@@ -1,4 +1,4 @@
-"""Asks a question: a button for each choice, or a box for a number. Lessons and bets use it."""
+"""Asks a lesson's or bet's question: shows one button per choice, or a box for a number."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
 MAX_GUESS = 999_999.0
-# Choices that have a key of their own.
+# The first KEYED choices have a keyboard shortcut: their number.
 KEYED = 9
 
 
 def ask(question: Question, key: str, answered: Callable[[str], None], *, in_rows: bool = False) -> None:
-    """Draw the choices or the box.
+    """Show one button per choice, or a number box if the question has no choices.
 
     Args:
-        key: begins the keys of the widgets.
-        answered: callback for an answer, in the format of `LessonParams.answer`.
-        in_rows: whether the choices stand side by side, without keys of the keyboard.
+        question: the question.
+        key: prefix of the widgets' keys.
+        answered: callback that receives the answer in the format of `LessonParams.answer`.
+        in_rows: whether buttons are side by side and have no keyboard shortcuts.
     """
     with st.container(horizontal=in_rows, gap="xxsmall" if in_rows else "small"):
         for number, choice in enumerate(question.choices, 1):

@@ -1,4 +1,4 @@
-"""A bet: a question whose answer is in the numbers of a sentence. Each bet is one file of this package."""
+"""Bets: questions whose answers the model computes. Each bet has a file in the folder of its page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
-# Choices of a vote: as many as a phone shows at once.
+# Maximum number of choices in a vote: as many as fit on a phone screen.
 MAX_VOTED = 6
 
 
@@ -17,9 +17,10 @@ class Settled:
     """The answer to a bet.
 
     Attributes:
-        question: the choices, and what each is worth.
-        reason: plain text: the numbers.
-        shares: the model's own probability of each choice, or its share of the attention; empty if there is none.
+        question: the choices, and the value of each choice; the correct one has the highest value.
+        reason: plain text with the numbers behind the answer.
+        shares: the model's probability of each choice, or the choice's share of the attention; empty if neither
+            applies.
     """
 
     question: Question
@@ -27,7 +28,7 @@ class Settled:
     shares: tuple[float, ...] = ()
 
     def for_vote(self) -> Settled:
-        """The same with the best choices only, in their order, if there are too many for a vote."""
+        """Return a copy limited to the MAX_VOTED best choices, in their original order."""
         question, worth = self.question, self.question.worth
         kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
         choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
@@ -37,13 +38,13 @@ class Settled:
 
 @dataclass(frozen=True)
 class Bet:
-    """A question about what a page shows, before its answer is computed.
+    """A question about the contents of a page. The answer is not computed until `settle` is called.
 
     Attributes:
-        asks: the question, plain text.
+        asks: the question, as plain text.
         choices: at least two different texts.
-        settle: computes the answer. It may run the model.
-        places: the positions of each choice in the page's map; empty if it has none.
+        settle: computes the answer; may run the model.
+        places: each choice's positions in the page's map; empty if the choices are not in a map.
     """
 
     asks: str
@@ -52,11 +53,11 @@ class Bet:
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
-        """The choice at some positions of the map; None if there is none."""
+        """Return the choice at the given positions of the page's map; None if no choice is there."""
         places = zip(self.choices, self.places, strict=False)
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 
 
 def settled(choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()) -> Settled:
-    """The answer is the choice that is worth most."""
+    """Return an answer whose correct choice is the one with the highest worth."""
     return Settled(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)

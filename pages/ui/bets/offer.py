@@ -1,4 +1,4 @@
-"""Offers the bet of a page in one line; a user who takes it answers, and sees the verdict, the reason and a score."""
+"""Offers a page's bet in one line. If the user accepts, asks the question and shows the verdict, reason and score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Key of what the user had clicked in the figure before the bet; it is no answer.
+# Session-state key for the choice that was already clicked in the figure when the bet was accepted. This click does not
+# count as an answer.
 BEFORE = "_bet_before"
 
 draw_score = component("bets/score")
@@ -30,13 +31,14 @@ draw_score = component("bets/score")
 def show_bet(
     name: str, reading: Reading, *, clicked: str | None = None, pinned: Collection[int] = (), opened: bool = False
 ) -> int | None:
-    """Draw the bet of a page; return the index of the choice that the user made.
+    """Show a page's bet, and return the index of the user's choice; None if the user has not chosen.
 
     Args:
-        name: of the page.
-        clicked: what the user chose in the page's own figure; an answer, if it is a choice.
-        pinned: the positions that the user clicked in the page's map, instead of `clicked`.
-        opened: whether the bet is the whole page, which then gives the reason.
+        name: name of the page.
+        reading: the sentence and its model run.
+        clicked: the text that the user clicked in the page's figure; answers the bet if it is one of the choices.
+        pinned: positions that the user clicked in the page's map; used if `clicked` is None.
+        opened: whether the bet is always open, on a page that shows the reason itself.
     """
     bet = _bet(name, reading)
     if bet is None:
@@ -70,29 +72,29 @@ def show_bet(
 
 
 def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> None:
-    """Draw a bet that the user wins in the page itself.
+    """Show a bet that the user wins by an action on the page, not by choosing an answer.
 
     Args:
-        name: of the page.
-        asks: the task, plain text.
-        judged: the verdict on what the user has done; None before.
-        about: what the bet is about, for the score.
+        name: name of the page.
+        asks: the task, as plain text.
+        judged: the verdict on the user's last action; None before the first one.
+        about: the subject of the bet, which identifies it for the score.
     """
     if not _taken(name, asks):
         return
     with st.container(border=True, key="bet"):
         st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
-        # A user who has not won yet may go on.
+        # Record only a win, because the user may keep trying.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
         _close()
 
 
 def show_score(about: str, judged: Verdict | None) -> None:
-    """Draw how many bets and questions of lessons this browser won; the server never knows.
+    """Show how many bets and lesson questions were won in this browser; the score never reaches the server.
 
     Args:
-        about: what the bet or the question is about; the first verdict on it counts.
-        judged: the verdict; None changes nothing.
+        about: identifies the bet or question; only the first verdict for it counts.
+        judged: the verdict; None leaves the score unchanged.
     """
     mark = judged.mark if judged else ""
     draw_score(
@@ -101,7 +103,7 @@ def show_score(about: str, judged: Verdict | None) -> None:
 
 
 def _taken(name: str, asks: str, clicked: str | None = None) -> bool:
-    """Whether the user has opened the bet of a page; otherwise the line that offers it is drawn."""
+    """Return whether the user has accepted the page's bet; if not, show the button that offers it."""
     if session.params(BetParams).page == name:
         return True
 

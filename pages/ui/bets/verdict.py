@@ -1,4 +1,4 @@
-"""Says whether an answer to a question is right, close or wrong. Pure."""
+"""Decides whether an answer to a question is right, close or wrong. Pure."""
 
 from __future__ import annotations
 
@@ -8,25 +8,32 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# A guess is right within this share of the measured number, or within half a percent if the question asks for percents.
-# It is close within a tenth of the scale. The scale is all of 100%, or from zero to twice the number. For choices
-# the scale is from the worst to the best. The second best of at least four is close as well.
+# A number is right within RIGHT of the measured value, or within HALF percentage points if the answer is a percentage.
+# A number is close within CLOSE of the scale. The scale is 100 for percentages, otherwise twice the measured value. A
+# choice is close if its worth is within CLOSE of the range from worst to best. If there are at least MANY choices, the
+# second best is close too.
 RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
 MANY = 4
 
 
 class Verdict(NamedTuple):
-    """A verdict: its first word, and Markdown that says it."""
+    """The verdict on an answer.
+
+    Attributes:
+        mark: the category of the verdict.
+        says: the verdict as Markdown.
+    """
 
     mark: Literal["right", "close", "wrong"]
     says: str
 
 
 def verdict(question: Question, answer: str) -> Verdict | None:
-    """The verdict on an answer; None without one.
+    """Return the verdict on an answer; None if there is no valid answer.
 
     Args:
-        answer: in the format of `LessonParams.answer`.
+        question: the question.
+        answer: the answer in the format of `LessonParams.answer`.
     """
     if answer in ("", SHOWN):
         return None
@@ -45,7 +52,7 @@ def verdict(question: Question, answer: str) -> Verdict | None:
 
 
 def is_close(question: Question, given: int) -> bool:
-    """Whether a choice that is not the best one is nearly as good."""
+    """Return whether a wrong choice is nearly as good as the best one."""
     worth = question.worth
     if not worth:
         return False

@@ -1,4 +1,4 @@
-"""The lecturer's vote: the bet of the open page as a question to the phones of a lecture hall."""
+"""The lecturer's vote: sends the open page's bet as a question to the audience's phones."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from pages.ui.components.bundle import component
 from pages.ui.lecture.qr_code import full_address, local_only, qr_code
 
 if TYPE_CHECKING:
-    # Its module imports torch, which the frame around the pages does not wait for.
+    # Import the type only for type checking: `bet` imports torch, and the app's frame should not wait for torch.
     from pages.ui.bets.bet import Bet
 
 KEY = "vote"
 PATH = "vote"
-# Keys of the bet that the page of this run has, and of whether the lecturer has opened the vote.
+# Session-state keys: the bet on the current page, and whether the lecturer has opened the vote.
 NOTED, OPENED = "_vote_bet", "_vote_opened"
 
 draw_vote = component("lecture/vote")
 
 
 def note_bet(bet: Bet) -> None:
-    """Note the bet that this run's page has; the vote asks it."""
+    """Store the current page's bet for the vote, if the user is the lecturer."""
     if is_lecturer():
         st.session_state[NOTED] = bet
 
 
 def is_lecturer() -> bool:
-    """Whether the browser has a lecturer's cookie. The desk in front of the app checks that it is the right one."""
+    """Return whether the browser sent a lecturer cookie. The proxy in front of the app checks the cookie's value."""
     return os.environ.get(LECTURER_COOKIE, "") in st.context.cookies
 
 
 def show_vote(pages: Container[str]) -> None:
-    """Draw the lecturer's button, and the vote if it is open.
+    """Show the lecturer's vote button, and the vote if it is open.
 
     Args:
-        pages: as in `full_address`.
+        pages: the URL paths of the pages, as in `full_address`.
     """
-    # A session keeps no bet, because a bet holds a trace.
+    # Remove the bet from the session, because a bet keeps a whole trace in memory.
     bet = st.session_state.pop(NOTED, None)
     if not is_lecturer():
         return

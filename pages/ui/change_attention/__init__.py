@@ -1,1 +1,1 @@
-"""The "Change what it looks at" page: rows of attention that the user sets, and words that the user erases."""
+"""The "Change what it looks at" page: users set attention rows and erase words."""

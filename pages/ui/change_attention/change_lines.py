@@ -1,4 +1,4 @@
-"""The user's changes as runnable lines of Python. Pure."""
+"""Python code that reproduces the user's changes. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.values.trace import Trace
 def change_lines(
     trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
 ) -> str:
-    """Return five lines of Python that print the translation of the changed model.
+    """Return five lines of Python that print the changed model's translation.
 
     Args:
-        trace: the trace of the sentence.
-        edits: the edits as the user made them.
-        changed: the same edits as interventions for a run.
-        prefix: ids of the tokens that the translation must begin with; empty if the changed model writes all of it.
-        folder: the folder of the model.
+        trace: the sentence's trace.
+        edits: the user's edits of attention rows.
+        changed: the interventions for all changes, including erased words.
+        prefix: ids of the tokens that the translation must start with; empty if the changed model writes all of it.
+        folder: the model's folder; None for the shipped model.
     """
     arguments = []
     if edits:
@@ -43,7 +43,9 @@ def change_lines(
 
 
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
-    """Return Python source of a dictionary of the rows that an edit sets; a comprehension if it covers many heads."""
+    """Return Python source for a dictionary of the rows that an edit sets; a comprehension for an edit of several
+    heads.
+    """
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):

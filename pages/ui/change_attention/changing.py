@@ -1,4 +1,4 @@
-"""Apply and undo the user's changes."""
+"""Applies and undoes the user's changes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pages.ui.state import session
 
 HISTORY = "_edit_history"
 UNDONE = "_edit_undone"
-# The maximum number of changes that can be undone.
+# Maximum number of changes that can be undone.
 MAX_UNDO = 50
 
 
 def change(**changes: object) -> None:
-    """Callback: change parameters of the page, and record the old ones for `undo`."""
+    """Update the page's parameters, and record the previous values for `undo`."""
     params = session.params(EditParams)
     changed = replace(params, **changes)
     if changed != params:
@@ -26,11 +26,11 @@ def change(**changes: object) -> None:
 
 
 def undo() -> None:
-    """Undo the last change. Without a history, for example after opening a link, remove the last edit of the list."""
+    """Undo the last change; if no history is available, as after opening a link, remove the last edit."""
     history = _history()
     if history:
         st.session_state[HISTORY] = (_sentence(), history[:-1])
-        # Keep the shown kind of attention, because choosing it does not change the model.
+        # Keep the attention kind on display, because choosing a kind does not change the model.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
         listed = session.params(EditParams).edits
@@ -38,14 +38,14 @@ def undo() -> None:
 
 
 def undo_all() -> None:
-    """Remove all edits and erasures."""
+    """Remove all edits, and restore all erased words."""
     change(edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
 
 def edited(sent: str) -> None:
-    """Apply a message from the editor."""
+    """Apply a message from the attention editor: either "undo" or a new list of edits."""
     if sent.startswith(UNDO):
-        # If the next run interrupts this one, the same message may arrive twice.
+        # The browser may send the same message twice if a new script run interrupts the current one.
         if st.session_state.get(UNDONE) != sent:
             st.session_state[UNDONE] = sent
             undo()
@@ -56,7 +56,7 @@ def edited(sent: str) -> None:
 
 
 def remove(number: int) -> None:
-    """Remove one edit from the list."""
+    """Remove the edit with the given index."""
     change(edits=session.params(EditParams).edits.without(number))
 
 
@@ -65,6 +65,6 @@ def _sentence() -> tuple[str, str]:
 
 
 def _history() -> tuple[EditParams, ...]:
-    """Return earlier parameters, oldest first; empty if they belong to another sentence or translation."""
+    """Return earlier parameters, oldest first; empty if they were recorded for another sentence or translation."""
     sentence, history = st.session_state.get(HISTORY, (None, ()))
     return history if sentence == _sentence() else ()

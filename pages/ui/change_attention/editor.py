@@ -1,4 +1,4 @@
-"""The editor of the changed attention, and the list of changes."""
+"""The attention editor, and the list of the user's changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    """Draw the choice of the kind of attention to show."""
+    """Show the control that selects the attention kind."""
     st.segmented_control(
         "Attention",
         KINDS,
@@ -34,10 +34,12 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
-    """Draw the attention after the changes as an editor; return the head and the pins chosen in it.
+    """Show the changed attention in an editor, and return the head and pins that the user chose in it.
 
     Args:
-        written: the translation of the changed model; empty if nothing is changed.
+        reading: the sentence and its model run.
+        resolved: the changes as interventions.
+        written: the changed model's translation; empty if there are no changes.
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace
@@ -54,7 +56,7 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
 
 
 def show_changes(reading: Reading) -> None:
-    """Draw the list of edits with a button that removes each; the example is marked as such."""
+    """Show the list of edits, each with a button that removes it; an edit that is the page's example is labelled."""
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)

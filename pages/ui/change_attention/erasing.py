@@ -1,4 +1,4 @@
-"""Controls that erase words of the sentence and of the translation."""
+"""Controls that erase words from the sentence and from the translation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from transformer.values.tokens import Token
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
 EXPLAINED = {
-    INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their places.",
-    LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up; your other changes stay "
-    "with this sentence.",
+    INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their positions.",
+    LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up. Your other changes still "
+    "apply to the full sentence.",
 }
 
 
 def show_erasing(reading: Reading, *, words: bool) -> None:
-    """Draw buttons that erase words of either side, and the choice of how words are erased.
+    """Show buttons that erase words of the sentence or the translation, and the choice of how words are erased.
 
     Args:
+        reading: the sentence and its model run.
         words: whether tokens are merged into words.
     """
     trace, params = reading.trace, session.params(EditParams)
@@ -44,7 +45,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         words=words,
     )
     st.segmented_control(
-        "What happens to them",
+        "How words are erased",
         ERASURES,
         format_func=NAMES.__getitem__,
         required=True,
@@ -62,7 +63,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         trace.target_text,
         words=words,
     )
-    st.caption("Later steps cannot look at these words; they are still written.")
+    st.caption("Later steps cannot look at these words, but the words stay in the translation.")
 
 
 def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
@@ -92,7 +93,7 @@ def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words
 
 
 def _show_shorter(reading: Reading, params: EditParams) -> None:
-    """Draw the sentence without the erased words, and its translation."""
+    """Show the sentence without the erased words, and its translation."""
     shorter = without_words(reading.trace, params.hidden_source)
     try:
         trace = reading.runs.get(TraceRun(shorter))

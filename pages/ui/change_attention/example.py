@@ -1,4 +1,4 @@
-"""The example that opens the page: every head looks from one word at another, which changes the translation."""
+"""The page's first example: in every head, one word looks only at one other word, which changes the translation."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# For the first example sentence: "animal" looks only at "street".
+# For the app's first example sentence, in every encoder head: "animal" looks only at "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
-# For the same sentence: the step that writes "es" looks only at "street".
+# For the first example sentence, in every cross-attention head: the step that writes "es" looks only at "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Words with fewer than LETTERS letters rarely carry the meaning. Trying more than TRIED pairs of words takes longer
-# than a user waits.
+# Words with fewer than LETTERS letters rarely carry the meaning. Trying more than TRIED word pairs would take too long.
 LETTERS, TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
-    """Draw a large button that applies the example; draw nothing if no tried change alters the translation."""
+    """Show a prominent button that applies the example; show nothing if no candidate changes the translation."""
     edit = example(reading)
     if edit is None:
         return
@@ -42,12 +41,12 @@ def show_example(reading: Reading) -> None:
         icon=":material/lightbulb:",
         on_click=_take,
         args=(edit,),
-        help="In every head of the encoder, this word then looks only at the other one.",
+        help="In every encoder head, the first word then looks only at the second.",
     )
 
 
 def show_second_example(reading: Reading) -> None:
-    """Draw a smaller button for the cross-attention example, if the sentence is the one that it was made for."""
+    """Show a button for the cross-attention example, but only with the sentence that it was written for."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",
@@ -60,7 +59,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """Return a change that alters the model's translation of a sentence; None if none was found."""
+    """Return an edit that changes the model's translation of the sentence; None if no candidate does."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST
@@ -71,7 +70,7 @@ def example(reading: Reading) -> Edit | None:
 
 
 def is_example(edit: Edit, reading: Reading) -> bool:
-    """Return whether a change is the example; the model runs only if the change has the form of an example."""
+    """Return whether an edit is one of the page's examples; the model runs only if the edit has an example's form."""
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MAX_PERCENT
     ]
@@ -79,7 +78,7 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return one edit per pair of longer words, in text order: the first looks only at the second, in every head."""
+    """Return edits for pairs of longer words, in text order: in every head, the first word looks only at the second."""
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
     longer = [
@@ -99,14 +98,16 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Return as Markdown the word that looks and the word that it looks at, for a change with one share."""
+    """Return, as Markdown, the word that looks and the word that it looks at, for an edit with a single share."""
     tokens, text = trace.source_tokens, trace.source_text
     row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Return whether sentence, translation and tokens are the ones that FIRST and SECOND were made for."""
+    """Return whether the sentence, its translation and their tokens are the ones that FIRST and SECOND were written
+    for.
+    """
     trace = reading.own
     return (
         not reading.given

@@ -1,4 +1,4 @@
-"""Export of all shown numbers as CSV and JSON, with everything needed to compute them again."""
+"""Exports the page's numbers as CSV and JSON, with everything needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASELINE = "the model as trained, which reads the same translation"
 
 
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, experiment: Experiment) -> None:
-    """Draw the lines of Python and the buttons that save the numbers."""
+    """Show Python code that repeats the changed run, and buttons that download its numbers."""
     show_lines(repeatable(reading, resolved, found), "edit")
     with save_tables(
         "changed_attention",
@@ -32,8 +32,9 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, exper
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
-    """Return lines of Python that produce the same translation."""
-    # If the page chose the step, no prefix is needed: the changed model writes the same words before it.
+    """Return Python code that reproduces the changed translation."""
+    # If the page chose the step, no prefix is needed: before this step, the changed model writes the same words by
+    # itself.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(token.id for token in reading.trace.predicted_tokens[: found.step])
     return change_lines(
@@ -42,7 +43,10 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
 
 
 def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
-    """Return model, sentence, translations and changes; edits have their address format, which counts from 1."""
+    """Return the facts that identify the run: model, sentence, translations and changes.
+
+    Edits are in their 1-based URL format, and positions and steps are 1-based too.
+    """
     changed = resolved.interventions
     return {
         "model": reading.translator.version,

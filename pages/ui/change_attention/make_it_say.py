@@ -1,4 +1,4 @@
-"""The bet of *Change what it looks at*: make the model write a word that it does not write as trained."""
+"""The bet on the "Change what it looks at" page: make the model write a word that it would not write by itself."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 
 
 def show_make_it_say(reading: Reading, written: str | None) -> None:
-    """Draw the bet, unless no change is known that wins it.
+    """Show the bet, unless no winning change is known.
 
     Args:
-        written: the translation after the user's changes; None if nothing is changed.
+        reading: the sentence and its model run.
+        written: the translation after the user's changes; None if there are no changes.
     """
     word = make_it_say(reading)
     if word is not None:
@@ -27,7 +28,7 @@ def show_make_it_say(reading: Reading, written: str | None) -> None:
 
 
 def make_it_say(reading: Reading) -> str | None:
-    """Return the target word, which the page's example makes the model write; None if there is none."""
+    """Return the word to aim for, which the page's example makes the model write; None if there is no example."""
     edit = None if reading.given else example(reading)
     if edit is None:
         return None
@@ -36,7 +37,7 @@ def make_it_say(reading: Reading) -> str | None:
 
 
 def word_to_write(before: str, changed: str) -> str | None:
-    """Return the last word of the changed translation that the old one lacks; None if there is none."""
+    """Return the last word of the changed translation that is not in the original one; None if there is none."""
     old = set(_words(before))
     return next((word for word in reversed(_words(changed)) if word not in old), None)
 

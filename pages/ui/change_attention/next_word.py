@@ -1,4 +1,4 @@
-"""Effect of the changes on the next word: its probabilities before and after, and a sentence that describes them."""
+"""Shows how the changes affect the next word: its probabilities before and after, and one sentence about them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLUMNS = {"before": "as trained", "after": "changed"}
 
 
 def chosen_step(reading: Reading) -> int | None:
-    """Return the step that the user chose, counted from 0; None if the page chooses."""
+    """Return the 0-based step that the user chose; None if the page chooses."""
     step = session.params(EditParams).step
     return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
 
 def show_next_word(reading: Reading, found: Continuation) -> None:
-    """Draw the choice of the step, a sentence about its next word, and the probabilities."""
+    """Show the select box for the step, and the next word at that step: one sentence and a chart of probabilities."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
         str(step): f"{step}: {token_label(token, trace.target_text)}"
@@ -42,8 +42,8 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         format_func=labels.__getitem__,
         key=preset(key, step if step in labels else ""),
         on_change=lambda: change(step=st.session_state[key]),
-        help="The words before this step stay as they are; from there on, the changed model writes. Unless you choose, "
-        "the page takes the row that you changed, or the first step at which the most likely word changes.",
+        help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
+        "step, the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
     st.markdown(describe_next(found, tokenizer))
@@ -51,18 +51,18 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     show_altair(
         next_chart(table, COLUMNS),
         "edit_next",
-        "Probability of the most likely next tokens as trained and changed. "
-        "The sentence above and the saved table have the numbers.",
+        "Probability of the most likely next tokens, in the model as trained and after the changes. "
+        "The sentence above and the saved table have the values.",
     )
     st.caption(
-        "Both models have read the same words before it. Only the ten most likely tokens are stored; a missing bar is "
-        "smaller than all bars shown.",
+        "Both models have read the same words before this step. Only the ten most likely tokens are stored; a missing "
+        "bar is smaller than all bars shown.",
         help=explain("token", "teacher forcing"),
     )
 
 
 def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
-    """Return Markdown that states the most likely next token before and after, from the numbers."""
+    """Return Markdown that states the most likely next token and its probability before and after the changes."""
     old, new = found.next_tokens
     known = dict(candidates((found.before, found.after), found.step, 1))
     names = {token: f"**{markdown(bare(entry_label(tokenizer, token)))}**" for token in known}
@@ -82,20 +82,25 @@ def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
 
 
 def _percent(log_prob: float, least: float) -> str:
-    """Format a probability; a token that is not among the candidates (NaN) gets an upper bound."""
+    """Format a probability as a percentage.
+
+    Args:
+        log_prob: the token's log-probability; NaN if it was not stored, because the token is not a candidate.
+        least: the lowest stored log-probability, which becomes the upper bound for such a token.
+    """
     shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
     return f"less than {shown}" if np.isnan(log_prob) else shown
 
 
 def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return the data of the chart of next-word probabilities."""
+    """Return the data for the chart of next-token probabilities."""
     return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
 
 
 def step_table(found: Continuation) -> pd.DataFrame:
-    """Return a table with one row per step of the translation that both runs read.
+    """Return a table with one row per translation step: the token, and its log-probability before and after, in nats.
 
-    It has the token, and its log-probability before and after the changes in nats.
+    Both runs read the same translation.
     """
     before, after = found.before, found.after
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""The translation of the changed model beside that of the unchanged model."""
+"""Compares the changed model's translation with the original translation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED
 
 
 def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
-    """Run the changed model; changes that are not possible are left out, with one message about them."""
+    """Run the changed model; leave out invalid changes, and show one warning about them."""
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
@@ -40,7 +40,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
-    """Draw the new translation in one line, with its new words marked."""
+    """Show the new translation in one line, with the new words marked."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return

@@ -1,4 +1,4 @@
-"""Converts the user's changes to words and tokens into interventions on tokens."""
+"""Converts the user's edits of words and tokens into interventions on tokens."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
 
-UNREADABLE = "the address asks for one that cannot be read; changes look like encoder.5.2.8~7x75, counted from 1."
+UNREADABLE = "the URL contains one that cannot be read; changes look like encoder.5.2.8~7x75, with numbers from 1."
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The page's valid edits, and the interventions that carry them out.
+    """The user's valid edits, and the interventions that carry them out.
 
     Attributes:
-        edits: the edits that fit the sentence and the model.
-        interventions: the interventions for the run.
-        problems: one sentence for each change that was left out.
+        edits: the edits that are valid for this sentence and model.
+        interventions: the interventions for the model run.
+        problems: one message per rejected edit.
     """
 
     edits: EditList
@@ -30,10 +30,10 @@ class Resolved:
 
 
 def resolve(params: EditParams, trace: Trace) -> Resolved:
-    """Resolve the user's changes for a run on the trace's sentence and translation.
+    """Convert the user's changes into interventions for the sentence and translation of a trace.
 
-    Edits on words become edits on tokens. Every token of the word that looks gets the shares. The share of a word that
-    is looked at is divided evenly among its visible tokens.
+    An edit of words becomes an edit of tokens. Every token of the looking word gets the same shares. The share of a
+    word looked at is divided evenly among its visible tokens.
     """
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
@@ -44,7 +44,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
             (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
-    # If the words are left out, the model reads another sentence, in which nothing needs to be hidden.
+    # If erased words are left out, the model reads a shorter sentence, so no source token needs to be hidden.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     done = []
@@ -60,7 +60,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 
 
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
-    """Return the positions that exist; append a problem for each position that does not."""
+    """Return the positions that exist; append a message to `problems` for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
         for position in asked
@@ -73,10 +73,12 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
     """Return the token rows that an edit sets, each with the shares of its columns.
 
     Args:
+        edit: the edit.
+        trace: the trace that the edit applies to.
         erased: the interventions that hide erased tokens.
 
     Raises:
-        InterventionError: the layer, head, row or column does not exist, or the shares are not possible.
+        InterventionError: the layer, head, row or column does not exist, or the shares are not valid.
     """
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
@@ -99,7 +101,7 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
-    """Return the share of each column for one token row; `visible` [S] states which columns it may look at."""
+    """Return the share of each column in one token row; `visible` is bool [S], False for masked columns."""
     seen = np.flatnonzero(visible).tolist()
     if not edit.shares:
         return dict.fromkeys(seen, 1 / max(len(seen), 1))
@@ -122,7 +124,7 @@ def _spelled(span: Span) -> str:
 
 
 def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
-    """Return the sentence without the characters of the tokens at the given positions."""
+    """Return the sentence without the text of the tokens at the given positions."""
     text = trace.source_text
     gone = [trace.source_tokens[position].span for position in positions if position < len(trace.source_tokens)]
     left = "".join(

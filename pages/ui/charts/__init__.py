@@ -1,1 +1,1 @@
-"""Charts and tables that several pages share."""
+"""Charts and tables shared by several pages."""

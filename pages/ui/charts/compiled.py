@@ -1,7 +1,8 @@
 """Builds Vega-Lite specifications in a fraction of the time that Altair takes.
 
-Altair builds only a chart's template, which is cached; each sentence fills in its own values. Building a whole chart
-takes longer than the rest of a page: 15 ms for two layers. Validating it takes 15 ms more; the tests do that.
+Altair builds each chart template once, and the template is cached. Each sentence then only fills in its values.
+Building a two-layer chart takes 15 ms, longer than the rest of a page, and validating it takes another 15 ms.
+Validation is left to the tests.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ from pages.ui.charts.large import AltairChart, enlarged
 
 # Skip Altair's schema validation of every chart object as it is created.
 disable_debug_mode()
-# The maximum number of cached templates, a few kilobytes each; every sentence length has its own.
+# Maximum number of cached templates. Each takes a few kilobytes, and every sentence length needs its own template.
 FORMS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledChart:
-    """Wrapper that makes Streamlit draw an Altair chart without validating its specification."""
+    """Wrapper that lets Streamlit render an Altair chart without validating the specification."""
 
     chart: AltairChart
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the specification. Tables go to Altair's current data transformer, as for any chart."""
+        """Return the specification. As in Altair, tables go through the current data transformer."""
         return self.chart.to_dict(validate=False)
 
 
 @dataclass(frozen=True, eq=False)
 class FilledChart:
-    """A cached chart template filled with one sentence's values; Streamlit draws it like an Altair chart.
+    """A cached chart template filled with one sentence's values; Streamlit renders it like an Altair chart.
 
     Attributes:
-        form: builds the template, a chart or layered chart, from the shape. It uses `altair.NamedData` for each table,
-            and leaves out the labels.
-        shape: the arguments of `form`, everything that the template depends on.
-        tables: the tables by their names in the template.
-        labels: the values of label parameters by their names in the template.
-        large: whether `enlarged` is applied.
+        form: builds the template, a chart or layered chart, from `shape`. Tables are `altair.NamedData`, and labels are
+            left out.
+        shape: the arguments of `form`: everything that the template depends on.
+        tables: the tables, by name in the template.
+        labels: the values of the label parameters, by name in the template.
+        large: whether to apply `enlarged`.
     """
 
     form: Callable[..., AltairChart]
@@ -55,7 +56,7 @@ class FilledChart:
     large: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the specification, like `CompiledChart.to_dict`."""
+        """Return the specification. As in Altair, tables go through the current data transformer."""
         collect = alt.data_transformers.get()
         assert collect is not None, "Altair always has one"
         specification = json.loads(_specification(self.form, self.shape, large=self.large))

@@ -1,6 +1,6 @@
-"""Heatmaps of large arrays. Pure: numbers in, a figure out.
+"""Plotly heatmaps of large arrays. Pure: numbers in, a figure out.
 
-Plotly draws a map of thousands of cells as one picture. `pages.ui.charts.matrix` draws maps of a few hundred.
+Plotly renders thousands of cells as one image. For a few hundred cells, use `pages.ui.charts.matrix`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Pixels reserved above a figure for Plotly's toolbar, so that it covers nothing.
+# Pixels reserved above a figure for Plotly's toolbar, so that the toolbar covers nothing.
 TOOLS = 34
-# Sizes in pixels. AROUND is the height of titles, labels and tools above and below a map. AROUND_SQUARE is their width
-# beside a square map, with its colour bar. WIDEST is the width of the widest figure that fits on a projector.
+# Sizes in pixels. AROUND is the total height of the titles, labels and toolbar around a map. AROUND_SQUARE is the width
+# of the labels and colour bar beside a square map. WIDEST is the maximum figure width on a projector.
 AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
 
 
@@ -36,17 +36,16 @@ def heatmap(
     height: int | None = None,
     square: bool = False,
 ) -> go.Figure:
-    """Return a matrix as a heatmap; row 0 is on top.
+    """Return a matrix as a heatmap, with row 0 at the top.
 
     Args:
-        values: [R, C]; values that are not finite are masked.
+        values: [R, C]; non-finite values are masked.
         titles: the axis titles of the rows and the columns.
-        name: the name of the values.
-        colours: the colour scale. SIGNED has 0 in the middle, POSITIVE goes from 0 to the largest value, and SHARE from
-            0 to 1.
-        rows, columns: labels of the positions, which count from 1; if None, rows or columns are numbered.
-        first: numbers of the first row and the first column, used if they have no labels.
-        height: height in pixels; if None, it depends on the number of rows.
+        name: the name of the values, for the colour bar and the tooltip.
+        colours: the colour scale: SIGNED is centred on 0, POSITIVE runs from 0 to the largest value, SHARE from 0 to 1.
+        rows, columns: the labels; None numbers the rows or columns instead.
+        first: the numbers of the first row and column, used where there are no labels.
+        height: the height in pixels; None derives it from the number of rows.
         square: whether cells are square.
     """
     seen = np.isfinite(values)
@@ -70,7 +69,7 @@ def heatmap(
         )
     )
     if not seen.all():
-        # Masked cells are gaps in the first map, which a second map fills.
+        # Masked cells are gaps in the first heatmap. A second heatmap fills these gaps.
         figure.add_heatmap(
             z=np.where(seen, np.nan, 0.0).astype(np.float32),
             y0=top,
@@ -95,7 +94,7 @@ def heatmap(
 
 
 def colours_of(values: np.ndarray) -> str:
-    """Return POSITIVE if no value is negative and some value is positive, else SIGNED."""
+    """Return POSITIVE if no value is negative and at least one is positive, else SIGNED."""
     seen = values[np.isfinite(values)]
     return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
 
@@ -112,7 +111,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Escape a label, because Plotly parses markup, and cut it to a maximum length."""
+    """Return a label for Plotly, which parses markup: escaped, and cut to LONGEST_LABEL characters."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     # Plotly typesets text between dollar signs if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

@@ -1,4 +1,4 @@
-"""Enlarges charts to the size of the screen, with text that the last row of a lecture hall can read. Pure."""
+"""Enlarges charts to fill the screen, with text that is legible from the back of a lecture hall. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 
 # Font size in pixels, equal to 20 points.
 LARGE_TYPE = 27
-# Font size in Altair charts, which assets/lecture/page.css enlarges by a third. Text that uses the theme's font size
-# grows with the page.
+# Font size in Altair charts; assets/lecture/page.css enlarges it by a third. Text in the theme's font size is scaled
+# with the page.
 VEGA_TYPE = 20.2
-# LONGER is the factor by which labels may be longer than on the page, whose font is smaller. No label exceeds LONGEST
-# pixels. No label above a map exceeds TOP pixels, so that the first row of the map is high on the screen.
+# Enlarged charts use a larger font, so labels may be LONGER times as long as on the page, but at most LONGEST pixels.
+# Labels above a map are at most TOP pixels long, which keeps the map's first row high on the screen.
 LONGER, LONGEST, TOP = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660
@@ -23,7 +23,7 @@ OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
 def enlarged(chart: OneChart) -> OneChart:
-    """Return a copy of a chart with large type and without a fixed size."""
+    """Return a copy of an Altair chart with a large font and without a fixed size."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
     is_map = any(_on_top(part) for part in parts)
@@ -33,14 +33,15 @@ def enlarged(chart: OneChart) -> OneChart:
                 if part._get(name) is not alt.Undefined:
                     part[name] = alt.Undefined
         elif isinstance(part, alt.X | alt.Y) and is_map:
-            # Axis titles would push the map down and to the side. The headline explains the axes instead.
+            # Axis titles would push the map down and sideways. The headline explains the axes instead.
             part["title"] = None
         elif isinstance(part, alt.Axis):
             limit = part._get("labelLimit")
             known = isinstance(limit, int | float)
             part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
             part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
-            # The first numbers of two axes would overlap without padding; row and column names of a map do not.
+            # Without padding, the first numbers of the two axes would overlap. A map's row and column labels never
+            # overlap.
             part["labelPadding"] = 2 if is_map else 9
             part["labelFontSize"] = alt.Undefined
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
@@ -56,12 +57,12 @@ def enlarged(chart: OneChart) -> OneChart:
 
 
 def _on_top(part: alt.SchemaBase) -> bool:
-    """Return whether a part of a chart is an axis above a map."""
+    """Return whether a part of a chart is an axis above the chart, as only maps have."""
     return isinstance(part, alt.Axis) and part._get("orient") == "top"
 
 
 def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
-    """Yield every schema object in a part of a chart, including the part itself."""
+    """Yield a part of a chart and every schema object nested in the part."""
     if isinstance(value, alt.SchemaBase):
         yield value
         value = list(value._kwds.values())
@@ -71,7 +72,7 @@ def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
 
 
 def enlarged_plot(figure: go.Figure) -> go.Figure:
-    """Return an enlarged copy of a Plotly figure, as `enlarged` does for Altair."""
+    """Return an enlarged copy of a Plotly figure; the counterpart of `enlarged`."""
     figure = go.Figure(figure)
     type_ = {"size": LARGE_TYPE}
     figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})

@@ -1,4 +1,4 @@
-"""Charts that overlay each other. Pure."""
+"""Layered Altair charts. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import altair as alt
 
 
 def layered(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
-    """Combine several charts into a layered one, the first at the bottom; options are those of `altair.LayerChart`.
+    """Overlay several charts, the first at the bottom; `options` are passed to `altair.LayerChart`.
 
-    Each layer gets a name, because Altair would derive one by printing its data, which takes longer than all the rest.
+    Each layer gets a name, because Altair would otherwise derive one by printing the layer's data, which is slow.
     """
     for number, layer in enumerate(layers):
         layer.name = f"layer_{number}"

@@ -1,4 +1,4 @@
-"""Charts of single arrays, and tables with the numbers of a map. Pure: numbers in, a chart or a table out."""
+"""Altair heatmaps of small arrays, and tables of an attention map's values. Pure: numbers in, a chart or table out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from transformer.analysis.view import View
 
 
 def cells(view: View, layer: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per cell of one head's map; tooltips and exports use the same numbers.
+    """Return a table with one row per cell of one head's map, with the same values as in tooltips and exports.
 
     Returns:
-        Columns row and column (positions, from 1), from and to (labels), and weight: four decimals, or "masked".
+        Columns: row and column (1-based positions), from and to (labels), and weight (four decimals, or "masked").
     """
     weights = rounded(view.weights[layer, head])
     rows, columns = np.indices(weights.shape).reshape(2, -1)
@@ -35,15 +35,17 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
 
 
 def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
-    """Sum the weights of one head's map, as shown by `cells`, over several pinned rows or columns.
+    """Sum one head's weights over the pinned rows or columns. The weights are rounded as in `cells`.
 
     Args:
-        positions: the positions of the pinned tokens in the trace.
-        of_rows: whether rows are pinned and summed for each column; otherwise columns are summed for each row.
+        view: the view of an attention kind.
+        layer, head: the head, 0-based.
+        positions: positions of the pinned tokens in the trace.
+        of_rows: whether to sum over pinned rows, for each column; if False, over pinned columns, for each row.
 
     Returns:
-        Three columns: "column" (or "row"), the position from 1; "to" (or "from"), its label; and the sum with four
-        decimals, named after the summed rows or columns. None if fewer than two are pinned.
+        Three columns: "column" (or "row"), a 1-based position; "to" (or "from"), a label; and the sum with four
+            decimals. The sum's column name lists the pinned rows or columns. None if fewer than two are pinned.
     """
     axes = view.axes
     groups = axes.row_positions if of_rows else axes.column_positions
@@ -65,19 +67,19 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     )
 
 
-# The colour of the text around a chart, in every theme. The theme's own colour for chart text is too faint for a
+# In every theme, use the page's text colour around a chart. The theme's default for charts is too faint for a
 # projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
-# A legend is at most as long as a map is wide on a phone.
+# The legend is no longer than the width of a map on a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
-# A chart with more cells than this is painted on a canvas, where "currentColor" has no effect.
+# Charts with more cells are rendered on a canvas, where "currentColor" has no effect.
 MAX_ELEMENTS = 2_000
-# If there are more rows or columns than this, only some are labelled.
+# With more rows or columns, only some of the labels are shown.
 MAX_LABELS = 24
 
-# Sizes in pixels. SQUARE is half a projector's page, and a map with square cells and its row names fits into it.
-# SMALLEST_CELL is for a long map, LARGEST_CELL for a short one.
+# Sizes in pixels. SQUARE is half the page width on a projector, the maximum size of a map with square cells including
+# row labels. SMALLEST_CELL applies to a long map, LARGEST_CELL to a short one.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
@@ -101,7 +103,9 @@ def matrix(
     masked: str = "masked",
     ink: alt.ColorValue | None = None,
 ) -> alt.Chart | alt.LayerChart:
-    """Return a matrix as a heatmap with row 0 on top. The axes count positions, so labels need not be unique.
+    """Return a matrix as a heatmap with row 0 at the top.
+
+    The axes encode positions, so labels need not be unique.
 
     Args:
         values: [R, C].
@@ -109,14 +113,14 @@ def matrix(
         name: the name of the values.
         scale: the colour scale of the values.
         titles: the axis titles of the rows and the columns.
-        mask: bool [R, C], False = masked. Masked cells have a colour of their own, and show no number.
-        legend: whether to draw the legend of the colours.
-        marks: the meaning of the short text in every cell, and the texts, [R, C].
-        picked: row and column of the framed cell; a click selects another one.
-        clickable: whether a click on a cell selects `PICK` with fields row and column, from 1.
+        mask: bool [R, C], False = masked. Masked cells have a separate colour and show no number.
+        legend: whether to draw the colour legend.
+        marks: the title and the texts, [R, C], of short labels inside the cells.
+        picked: 0-based row and column of the cell with a frame; implies `clickable`.
+        clickable: whether clicking a cell sets the selection `PICK`, with 1-based fields row and column.
         square: whether cells are square, which gives the chart a fixed width.
         masked: the text that replaces the number of a masked cell.
-        ink: the colour of the marks; None for one that is legible on `sequential` colours up to 1.
+        ink: the colour of `marks`; None for a colour that is legible on `sequential` colours up to 1.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
@@ -159,7 +163,7 @@ def matrix(
     ]
     if clickable:
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
-    # The height includes the labels around the cells and, if present, titles and a legend.
+    # The height includes the labels around the cells and, if present, the titles and the legend.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MAX_LABELS:
         layers.append(
@@ -183,7 +187,7 @@ def matrix(
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
-    """Return a `matrix` of one number per head, [L, H]; a click selects `PICK`."""
+    """Return a `matrix` with one cell per head, from values [L, H]; clicking a cell sets the selection `PICK`."""
     layers, heads = (
         [f"{what} {number + 1}" for number in range(count)]
         for what, count in zip(("layer", "head"), values.shape, strict=True)
@@ -192,20 +196,21 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 
 
 def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
-    """Return an axis made by `label_axis`, and the parameter with its labels, which must be added to the chart.
+    """Return an axis made by `label_axis`, and the parameter with the labels, which the caller must add to the chart.
 
     Args:
-        labels: the labels of the positions; a label that is a sequence has several lines.
-        name, options: arguments of `label_axis`.
+        name: the name of the parameter.
+        labels: one label per position; a sequence of strings is a label of several lines.
+        options: further options of the axis.
     """
     return label_axis(name, len(labels), **options), alt.param(name=name, value=list(labels))
 
 
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
-    """Return an axis of `count` positions, from 1, whose labels come from a parameter.
+    """Return an axis with positions 1 to `count` and labels from a Vega parameter.
 
-    The labels are passed as a parameter's value. Vega rejects expressions with reserved words, even within strings, so
-    some labels would break an expression that contains them.
+    Vega rejects expressions that contain reserved words, even inside strings. A parameter's value is not an expression,
+    so any text can be a label.
 
     Args:
         name: the name of the parameter.
@@ -217,9 +222,9 @@ def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:
-    """Return the axis options that rotate column labels.
+    """Return the axis options that rotate column labels so that none overlap.
 
-    Short labels such as numbers are upright, words are slanted, and many words are vertical, so that none overlap.
+    Short labels such as numbers are horizontal, a few words are slanted, and many words are vertical.
     """
     if max(map(len, labels)) <= 3:
         return {"labelAngle": 0}
@@ -229,5 +234,5 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
 
 
 def thinned(labels: Sequence[str]) -> list[int]:
-    """Return the positions, from 1, that keep their labels if there is not enough room for all of them."""
+    """Return the 1-based positions that keep their labels: at most MAX_LABELS, evenly spaced."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MAX_LABELS)))

@@ -1,4 +1,4 @@
-"""Table and chart of next-word probabilities in several runs. Pure."""
+"""Table and bar chart of next-token probabilities in several model runs. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ SHOWN = 5
 
 
 def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return a table with one row per candidate: id, token, and its probability in each trace, empty if unknown.
+    """Return a table with one row per candidate token: id, label, and probability in each trace (NaN if not stored).
 
     Args:
-        traces: the traces by the names of their columns.
-        step: the step, from 0, of the translation that all runs read.
+        traces: the traces, by column name.
+        step: the 0-based step of the translation, which is the same in all traces.
+        tokenizer: provides the token labels.
     """
     rows = candidates(tuple(traces.values()), step, SHOWN)
     return pd.DataFrame(
@@ -36,10 +37,11 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
 
 
 def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
-    """Return a bar chart of a `next_words` table, with one bar per candidate and run.
+    """Return a bar chart of a `next_words` table, with one bar per candidate and model run.
 
     Args:
-        names: the names of the runs in the legend, by column.
+        table: the table.
+        names: each run's name in the legend, by column name.
     """
     rows = [
         {"place": place, "token": row["token"], "model": name, "probability": row[column]}

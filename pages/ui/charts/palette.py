@@ -1,4 +1,4 @@
-"""Colours of all figures, shared by Altair, Plotly, thumbnails and the browser. Pure."""
+"""Colours of all figures, shared by Altair, Plotly, thumbnails and JavaScript. Pure."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from attention_atlas.browser.palette import PALETTE
 
 VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
 DIVERGING: list[str] = PALETTE["diverging"]
-# Colours of two series in one chart, and of four.
+# Colours for charts with two series, and with up to four.
 FIRST, SECOND = PALETTE["pair"]
 SERIES: list[str] = PALETTE["series"]
 # Colours of the digits 0 and 1 of a binary number.
 BITS: list[str] = PALETTE["bits"]
-# Colour of the frame around a cell that was clicked.
+# Colour of the frame around a selected cell.
 PICKED: str = PALETTE["picked"]
 # Colour of masked cells, which must not look like small numbers.
 MASKED: str = PALETTE["masked"]
-# Colours of text on a coloured background.
+# Text colours for a coloured background.
 DARK, LIGHT = PALETTE["dark"], PALETTE["light"]
 
 
 def sequential(most: float = 1.0) -> alt.Scale:
-    """Return an Altair colour scale from 0 to a largest value."""
+    """Return an Altair colour scale from 0 to `most`."""
     return _scale(0.0, most, VIRIDIS)
 
 
 def diverging(most: float) -> alt.Scale:
-    """Return an Altair colour scale for signed numbers, with 0 in the middle.
+    """Return an Altair colour scale centred on 0, for signed values.
 
     Args:
-        most: the largest absolute value.
+        most: the largest magnitude.
     """
     return _scale(-most, most, DIVERGING)
 
 
 def ink_on(field: str) -> alt.ColorValue:
-    """Return an Altair colour, dark or light, that is legible on the `sequential` colour of a field's value."""
+    """Return an Altair text colour, dark or light, that is legible on a field's `sequential` colour."""
     return either(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
 def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
-    """Return an Altair condition between two colours, without the slow class lookup of `altair.condition`."""
+    """Return a conditional Altair colour, without the slow class lookup of `altair.condition`."""
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 
 

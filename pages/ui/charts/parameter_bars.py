@@ -1,4 +1,4 @@
-"""Bar chart of the number of parameters in each part of a model. Pure: numbers in, a figure out."""
+"""Bar chart of the parameter count of each part of a model. Pure: numbers in, a figure out."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-# Longest name of a part, in characters, that fits on one line beside its bar.
+# Maximum characters per line of a part's name.
 LONGEST_LINE = 26
 
 
 def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
-    """Return a bar chart with one bar per part.
+    """Return a bar chart with one bar per part of a model.
 
     Args:
-        table: the result of `transformer.model.parameter_counts.parameter_table`.
+        table: (part name, parameter count) pairs from `transformer.model.parameter_counts.parameter_table`.
     """
     parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
     figure = px.bar(
@@ -29,7 +29,7 @@ def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
     )
     figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)
-    # Leave room for the number of the longest bar, on a projector too.
+    # Leave room for the number beside the longest bar, even on a projector.
     most = 1.6 * max(count for _, count in table)
     figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
     figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})

@@ -1,4 +1,4 @@
-"""Exports tables with their settings as CSV, JSON and lines of Python, and all values of a run as NPZ."""
+"""Exports tables with their settings as CSV, JSON and Python code, and complete traces as NPZ."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def save_tables(
     rows: pd.DataFrame | None = None,
     noted: Mapping[str, Any] = MappingProxyType({}),
 ) -> DeltaGenerator:
-    """Draw the buttons that save tables; return the row that holds them, to which more buttons can be added.
+    """Show buttons that save tables as CSV and JSON; return the buttons' container, to which more buttons can be added.
 
     Args:
-        name: the name of the files.
+        name: the file name without its extension.
         key: the prefix of the buttons' keys.
-        facts: everything that is needed to compute the numbers again; every CSV row includes it.
-        tables: the tables by their names in the JSON.
-        rows: the rows of the CSV; None for those of the first table.
-        noted: facts that only the JSON includes.
+        facts: everything needed to reproduce the numbers; included in every CSV row.
+        tables: the tables, by name in the JSON file.
+        rows: the table for the CSV file; None for the first of `tables`.
+        noted: facts for the JSON file only.
     """
     saved = next(iter(tables.values())) if rows is None else rows
     files = {
@@ -57,10 +57,11 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Draw lines of Python in an expander, but only once it is open, because syntax highlighting is slow.
+    """Show Python code in an expander; the code is rendered only while open, because syntax highlighting is slow.
 
     Args:
-        key: the key of the expander, without its suffix "_lines".
+        lines: the Python code.
+        key: the expander's key, without the suffix "_lines".
     """
     part = st.expander("The same in Python", key=f"{key}_lines", on_change="rerun")
     if part.open:
@@ -70,12 +71,12 @@ def show_lines(lines: str, key: str) -> None:
 
 
 def save_every_head(trace: Callable[[], Trace], key: str) -> None:
-    """Draw the button that saves a trace.
+    """Show the button that saves a trace as an NPZ file.
 
     Args:
-        trace: returns the trace, once the user presses the button. A session keeps this callback until it expires, so
-            it should not hold the trace itself.
-        key: the key of the button, without its suffix "_npz".
+        trace: returns the trace; called when the user clicks the button. The session keeps this callback until it
+            expires, so the callback should not hold the trace itself.
+        key: the button's key, without the suffix "_npz".
     """
     st.download_button(
         "Save as NPZ (every head)",
@@ -85,30 +86,34 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
         icon=":material/download:",
         on_click="ignore",
         key=f"{key}_npz",
-        help="Everything that this run computed, as numpy arrays, with the version of the model and what was changed: "
-        "`numpy.load` reads it, and so does `Trace.from_npz`.",
+        help="Everything that the model computed in this run, as numpy arrays, with the model's version and your "
+        "changes. Load the file with `numpy.load` or `Trace.from_npz`.",
     )
 
 
 def archive(write: Callable[[BytesIO], None]) -> bytes:
-    """Return the bytes of the .npz file that `write` writes, such as `Trace.to_npz`."""
+    """Return the bytes of an .npz file.
+
+    Args:
+        write: writes the file, for example `Trace.to_npz`.
+    """
     file = BytesIO()
     write(file)
     return file.getvalue()
 
 
 def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
-    """Return a table as CSV, every row with all facts; text that a spreadsheet could run as a formula is escaped."""
+    """Return a table as CSV, with all facts in every row; text that a spreadsheet could run as a formula is escaped."""
     written = table.copy()
     for name, value in (facts or {}).items():
         written[name] = value if isinstance(value, str | bool) else json.dumps(value)
     texts = written.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(harmless)
-    # With CRLF as the line ending (RFC 4180), pandas quotes every cell that holds either character.
+    # CRLF line endings (RFC 4180) make pandas quote every cell that contains a carriage return or a line feed.
     return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return facts and tables as one JSON object, in which NaN and infinity are null."""
+    """Return facts and tables as one JSON object; NaN and infinity become null."""
     content = {**facts, **{name: json.loads(each.to_json(orient="records") or "[]") for name, each in tables.items()}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

@@ -1,4 +1,4 @@
-"""Builds and draws the tables with a figure's numbers."""
+"""Builds and shows the tables that list a figure's values."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from pages.ui.charts.saving import csv_text
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
-# Text of a masked cell; it turns the column into text.
+# Text of a masked cell; a column with such a cell is a text column.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
 # The number of columns that fit on a projector.
 MAX_COLUMNS = 7
-# A table has as many decimals as its smallest number needs to differ from 0, up to MAX_DIGITS. Smaller numbers are
-# written with powers of ten; in a large table, so is their whole column.
+# A table shows enough decimals to distinguish its smallest number from 0, but at most MAX_DIGITS. Smaller numbers are
+# shown in scientific notation; in a large table, so is the number's whole column.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
-# Tables with up to this many cells use a true minus sign, which takes no noticeable time. Larger tables use hyphens.
+# Tables with up to this many cells use a true minus sign at no noticeable cost. Larger tables use hyphens.
 MAX_TYPESET = 20_000
-# Sizes in pixels of text that wraps in a cell, and the maximum number of lines in a row.
+# Sizes in pixels for wrapped text: width per character, height per line, padding, and the lowest row that wraps.
+# MAX_LINES is the maximum number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MAX_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Make labels unique by numbering them from 1, as in the figures of tokens."""
+    """Make labels unique by prefixing them with 1-based numbers, as in the token figures."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
 
@@ -46,13 +47,13 @@ def frame(
     corner: str,
     first: tuple[int, int] = (0, 0),
 ) -> pd.DataFrame:
-    """Return a matrix as a table with its labels.
+    """Return a matrix as a table with row and column labels.
 
     Args:
-        values: [R, C]; values that are not finite are shown as masked.
-        rows, columns: the labels; if None, rows or columns are numbered.
-        corner: the heading of the column that names the rows.
-        first: the numbers of the first row and the first column, used if they have no labels.
+        values: [R, C]; non-finite values are shown as masked.
+        rows, columns: the labels; None numbers the rows or columns instead.
+        corner: the heading of the column with the row labels.
+        first: the numbers of the first row and column, used where there are no labels.
     """
     body = (
         values
@@ -66,12 +67,13 @@ def frame(
 
 
 def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
-    """Draw a table in an expander, but only once it is open.
+    """Show a table in an expander, rendered only while the expander is open.
 
     Args:
-        table: its numbers are shown with `digits` decimals, and whole numbers unchanged.
-        key: the key of the table; with the suffix "_part", that of the expander.
-        label: the label of the expander.
+        table: the table.
+        key: the table's key; the expander's key adds the suffix "_part".
+        label: the expander's label.
+        digits: decimals for floating-point numbers; integers are shown in full.
     """
     part = st.expander(label, key=f"{key}_part", on_change="rerun")
     if part.open:
@@ -87,19 +89,22 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Draw a table with its text unchanged and its numbers with a true minus sign.
+    """Show a table whose numbers have a true minus sign and whose text is unchanged.
 
-    Sorting and saving use the numbers themselves; saved files have the hyphen that programs can read.
+    Sorting uses the numbers themselves. Saved files use the hyphen as minus sign, which programs can read.
 
     Args:
-        digits: decimals of its numbers.
-        wrapped: columns of text that wrap, and their widths in pixels.
+        table: the table.
+        key: the table's key.
+        digits: decimals for floating-point numbers.
+        height: the height in pixels, or "auto".
+        wrapped: text columns that wrap, mapped to their widths in pixels.
     """
     columns: dict[str, Any] = {}
     typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
     if len(table.columns) > MAX_COLUMNS:
-        # The column that names the rows stays visible while the other columns scroll.
+        # Pin the column with the row labels, so that it stays visible while the other columns scroll.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
         tiny = column.dtype.kind == "f" and _smallest(column) < 0.5 * 10**-digits
@@ -108,7 +113,7 @@ def show_table(
         elif column.dtype.kind == "i":
             form = ",d"
         elif name in (wrapped or ()):
-            # This column is the user's text, even if it looks like a number.
+            # This column is user text, even if the text looks like a number.
             continue
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
@@ -117,8 +122,8 @@ def show_table(
         else:
             continue
         if table.size <= MAX_TYPESET and (tiny or (column < 0).any()):
-            # Only numbers that need a power of ten are written with one. This avoids −0, and 9.9558e−01 in a column
-            # with a tiny number.
+            # Use scientific notation only for numbers that need it. This avoids −0, and 9.9558e−01 beside a tiny
+            # number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -147,16 +152,18 @@ def draw_table(
     file: str = "",
     **options: Any,
 ) -> None:
-    """Draw a table and the button that saves it; all tables of the app are drawn by this function.
+    """Show a table and the button that saves the table; all tables in the app go through this function.
 
-    With Streamlit's own button, or by copying cells, text that begins like a formula would be run by a spreadsheet.
-    `client.disableDataExport` removes both. The cells on screen have no apostrophe, and a saved file has every
-    character as it was typed.
+    Streamlit's own CSV button, or copied cells, could pass on text that a spreadsheet runs as a formula.
+    `client.disableDataExport` removes both. Formulas are escaped only in the saved file, and characters that reverse
+    text are replaced only on screen.
 
     Args:
-        key: the key of the table; with the suffix "_csv", that of the button.
-        shown: a styled version of the table that is drawn instead of it.
-        file: the name of the saved file, if it differs from the key.
+        table: the table.
+        key: the table's key; the button's key adds the suffix "_csv".
+        shown: a styled version of the table to show instead.
+        width: "stretch", or "content" for the width of the content.
+        file: the name of the saved file; derived from the key if empty.
         options: further options of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
@@ -175,7 +182,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with every text in the form in which users see it."""
+    """Return the table with all text made safe to display by `visible`."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
@@ -183,15 +190,16 @@ def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(cell: object) -> str:
-    """Format a number as the text that a column shows."""
+    """Format a cell's number with a true minus sign."""
     return with_minus(str(cell))
 
 
 def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Draw a table as Markdown, whose type can be enlarged; `show_table` draws small type.
+    """Show a table as Markdown, whose font size can be enlarged, unlike that of `show_table`.
 
     Args:
-        digits: decimals of its numbers.
+        table: the table.
+        digits: decimals for floating-point numbers.
     """
     digits = _digits(table, digits)
     shown = {markdown(str(name)): [_large(value, digits) for value in column] for name, column in table.items()}
@@ -199,20 +207,20 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
 
 
 def _large(value: object, digits: int) -> str:
-    """Return Markdown for a cell of a large table."""
+    """Return a cell of a large table as Markdown."""
     if not isinstance(value, float):
         return markdown(str(value))
     return typeset(value, digits) if np.isfinite(value) else ""
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Return the height in pixels of the tallest cell; in rows below `LOWEST_WRAPPED`, Streamlit does not wrap text."""
+    """Return the row height in pixels for the tallest cell; Streamlit wraps no text in rows below `LOWEST_WRAPPED`."""
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Return the number of decimals: `digits`, or as many as the smallest number needs, up to `MAX_DIGITS`."""
+    """Return the number of decimals: at least `digits`, and up to `MAX_DIGITS` if the smallest number needs more."""
     smallest = min(
         (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
     )
@@ -220,7 +228,7 @@ def _digits(table: pd.DataFrame, digits: int) -> int:
 
 
 def _smallest(column: pd.Series) -> float:
-    """Return the smallest positive number of a column; infinity if the column has negative numbers or only zeros."""
+    """Return the smallest positive number in a column; infinity if there is none or if any number is negative."""
     numbers = column.to_numpy()
     sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
     return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

@@ -1,4 +1,4 @@
-"""Shows where one word looks in each layer."""
+"""Shows what one word looks at in each layer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Draw three maps of one word by layer: the chosen head, the mean over all heads, and the maximum over all heads.
+    """Show three maps of one word's attention, with one row per layer: one head's weights, the mean over heads, and the
+    maximum.
 
-    If the user has not chosen a row, the row with the head's strongest link is shown.
+    If the user has not chosen a word, the chosen head's strongest link determines the word.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -69,8 +70,8 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     largest = (rows.argmax(axis=1) + 1).astype(str)
     maps = {
         f"Head {choice.head + 1} of every layer": (rows[:, choice.head], None),
-        "Mean of all heads of a layer": (rows.mean(axis=1), None),
-        "Largest of all heads of a layer": (rows.max(axis=1), ("of head", largest)),
+        "Mean weight of a layer's heads": (rows.mean(axis=1), None),
+        "Largest weight of a layer's heads": (rows.max(axis=1), ("of head", largest)),
     }
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)
@@ -88,7 +89,9 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
         ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
-            description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."
+            description = (
+                f"{title}: a row for each layer, a column for each word looked at; the table lists the values."
+            )
             drawn = matrix(
                 values,
                 layers,
@@ -115,14 +118,14 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                 )
     prose("compare_layers_heads", describe_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
-        "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
-        "that looks there most, and the number in it is the number of that head. Click a cell to open it."
+        "In the first two maps, each row sums to 1. In the third map, each cell shows the largest weight of any head "
+        "in that layer; the number in the cell names this head. Click such a cell to open its head."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 
 
 def telling_row(view: View, layer: int, head: int) -> int:
-    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is none."""
+    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if the head has no link."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -132,11 +135,12 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def describe_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """State for each layer which head has the largest weight in a row, and at which column.
+    """Return one sentence that names, for each layer, the head with the largest weight in a row, and the column.
 
     Args:
-        rows: the weights of one row in every head, [L, H, C].
-        seen: which columns are not masked, [C].
+        kind: the attention kind.
+        rows: [L, H, C], the row's weights in every head.
+        seen: bool [C], False for masked columns.
         labels: the labels of all rows.
         row: the index of the row in `labels`.
         columns: the labels of the columns.
@@ -157,7 +161,7 @@ def describe_where(
 def _table(
     maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
 ) -> pd.DataFrame:
-    """Return a table of the numbers of all maps, with one row per cell that is not masked."""
+    """Return a table with the values of all maps, with one row per unmasked cell."""
     layers, places = np.nonzero(mask)
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Shows all heads as maps and as a table, with every metric on this sentence and over many sentences."""
+"""Shows all heads as heatmaps and in a table, with every metric for this sentence and averaged over many sentences."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ from transformer.surveys.importance import ImportanceStatistics, importance_stat
 from transformer.values.trace import Kind
 
 MANY = "over {} sentences"
-# Key of the map of head importance, in addition to the names in METRICS.
+# Name of head importance as an extra metric, in addition to the names in METRICS.
 WORTH = "worth"
 WITHOUT = "effect of removing it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
-    """Draw maps of one metric, and the table of all metrics.
+    """Show heatmaps of one metric for all heads, and a table of all metrics.
 
     Args:
-        controls: the container of the control that chooses the metric.
-        also: additional head names, given for their behaviour on random patterns.
+        reading: the text and its attention maps.
+        controls: the container for the control that chooses the metric.
+        also: additional head names, from the heads' attention on random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
     many = measured(STATISTICS, translator) if translator else None
@@ -70,9 +71,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # The main figure is the map with the highest value, or all maps if there is no such value.
+    # The main figure is the heatmap with the highest value, or all heatmaps if no value is defined.
     with main_figure(said, when=highest is None):
-        # With fewer than two columns, a single map would stretch over the whole page.
+        # Always create two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
@@ -99,7 +100,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
 
 @dataclass(frozen=True)
 class Highest:
-    """The head with the highest value of a metric; `str` returns one line that describes it."""
+    """The head with the highest value of a metric; `str` gives a one-line description."""
 
     value: float
     kind: Kind
@@ -112,7 +113,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the head with the highest value among all kinds that the metric applies to; None if it applies to none."""
+    """Return the head with the metric's highest value over all attention kinds; None if no kind has the metric."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -123,15 +124,15 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 
 
 def describe_worth(worth: ImportanceStatistics) -> str:
-    """Describe how the recorded head importance was measured."""
+    """Return one or two sentences that explain how the recorded head importance was measured."""
     return (
-        "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
+        "How the log-probability of the model's own translation changes when only this head is off, averaged over "
         f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
     )
 
 
 def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
-    """Return the map of a metric; None if the metric does not apply to this kind of attention."""
+    """Return a heatmap of a metric for all heads; None if the metric is undefined for these heads or this sentence."""
     values = metrics.values.get(name)
     if values is None or np.isnan(values).any():
         return None
@@ -154,7 +155,7 @@ def _table(
 ) -> None:
     table = head_table(here, many, worth, also)
     over = {measured.sentences for measured in (many, worth) if measured}
-    # The controls share one line, so that the table, the purpose of the page, begins high on it.
+    # Put all controls on one line, so that the table starts high on the page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
@@ -174,7 +175,7 @@ def _table(
     if reading.translator:
         _over_many(many, worth, reading.translator)
     else:
-        st.caption("These numbers are of this text alone: a language model’s heads are not measured over many texts.")
+        st.caption("These numbers are for this text only: a language model’s heads are not measured over many texts.")
     with st.expander("When a head gets a name"):
         _say_rules(tuple(here), also)
         if many and reading.translator:
@@ -184,7 +185,7 @@ def _table(
 
 
 def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
-    """Describe the measurements over many sentences, or draw the buttons that make them."""
+    """Describe the measurements over many sentences; if there are none, show the buttons that start them."""
     if not many:
         offer_measuring(
             STATISTICS,
@@ -205,15 +206,15 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
             IMPORTANCE,
             translator,
             importance_statistics,
-            label="Measure what heads are worth",
+            label="Measure head importance",
             turns=LONG_RUNS,
-            missing="What heads are worth over many sentences was not measured for this model: every head is switched "
-            "off by itself, in each of them.",
+            missing="Head importance over many sentences was not measured for this model. To measure it, each head is "
+            "switched off by itself, for each sentence.",
         )
 
 
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
-    """Explain the rules by which heads get names, for the kinds of attention that the model has."""
+    """Show the rules by which heads are named, for the model's attention kinds."""
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
@@ -222,8 +223,8 @@ def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
         rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
     if also:
         rules.append(
-            f"- **{', '.join(NAMES.values())}**, by random patterns: more than {THRESHOLD:.0%} of its attention, on "
-            "average, is on that place when the model reads random patterns twice (Olsson et al. 2022)."
+            f"- **{', '.join(NAMES.values())}**: when the model reads random patterns twice, more than {THRESHOLD:.0%} "
+            "of the head's attention, on average, is on the place that the name describes (Olsson et al. 2022)."
         )
     st.markdown(f"Heads with nothing to do park {sinks}\n\n" + "\n".join(rules))
 
@@ -238,10 +239,10 @@ def head_table(
     worth: ImportanceStatistics | None = None,
     also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """Return a table with one row per head: kind, layer, head, its names, and every metric.
+    """Return a table with one row per head: attention kind, layer, head, names, and every metric.
 
-    Metrics are given for this sentence and, if available, over many sentences. The importance over many sentences
-    includes the ends of its confidence interval.
+    Metrics are given for this sentence and, if available, averaged over many sentences. Head importance comes with its
+    95% confidence interval.
     """
     rows = []
     for kind, metrics in here.items():
@@ -268,9 +269,10 @@ def head_table(
 
 
 def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
-    """Return two-level headings for the columns over many sentences: the measurement, and the part of it.
+    """Return two-level headings for the columns over many sentences: the name of the measurement, and its statistic.
 
     Args:
+        table: the table made by `head_table`.
         over: the sentence counts that occur in the column names.
     """
     found = {}

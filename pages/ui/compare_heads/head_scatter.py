@@ -1,4 +1,4 @@
-"""Scatter plot of heads, which are named where there is room."""
+"""Scatter plot of heads, with names where there is room."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from pages.ui.charts.matrix import INK, PICK
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
-# Width in pixels of the plot on a projector's narrow screen; on a wider screen, names are at least as far apart.
+# Plot width in pixels on a narrow projector screen. On wider screens, names are at least as far apart.
 NARROW = 640
 RADIUS = 8
-# Half the width and half the height, in pixels, of a name such as "3.7".
+# Half the width and half the height in pixels of a name such as "3.7".
 NAME = np.array([11.0, 6.0])
-# Offsets of a name's centre from the centre of its point, in pixels, y downwards; the first free one is used.
+# Possible offsets of a name's centre from the point's centre, in pixels, y downwards. The first free one is used.
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     """Return a scatter plot of the heads, coloured by layer.
 
-    Clicking a head sets the selection `PICK`, whose fields `layer` and `head` count from 1. Both axes have the same
-    scale, so distances on screen are true.
+    Clicking a head sets the selection `PICK`, with 1-based fields `layer` and `head`. Both axes have the same scale, so
+    distances on screen are true.
+
+    Args:
+        plane: the heads' coordinates in the plane.
+        layers: the number of layers.
+        heads: the number of heads per layer.
     """
     numbers = np.arange(layers * heads)
-    # Add a margin to the extent, and keep it above 0, because all heads may be equal.
+    # Add a margin, and keep the extent positive, because all heads may lie at the same point.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
     scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame(
@@ -44,7 +49,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
             "place": name_places(plane.points * (scale, -scale)),
         }
     )
-    # Only the browser knows the width of the page.
+    # The chart's width is known only in the browser, so use an expression for the size of a pixel.
     pixel = f"max({across} / width, {upwards} / height)"
 
     def axis(side: str) -> dict[str, Any]:
@@ -53,7 +58,8 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # Points need an outline: the first layers are as dark as the dark theme, and the last as bright as the light one.
+    # Points need an outline: the colours of the first layers are as dark as the dark theme, and those of the last as
+    # bright as the light theme.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (
@@ -64,7 +70,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         )
         .add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
     )
-    # Skip offsets that no name uses, because Vega warns about a layer without data.
+    # Skip unused offsets, because Vega warns about a layer without data.
     names = [
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
         .encode(text="name:N")
@@ -76,7 +82,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Choose the offset in PLACES of each point's name so that it covers no point or other name; "" if none is free.
+    """Return, for each point, the key in PLACES where its name covers no point and no other name; "" if there is none.
 
     Args:
         points: [N, 2], in pixels, y downwards.

@@ -1,4 +1,4 @@
-"""Table of all heads; a click on a row opens the head."""
+"""Table of all heads; clicking a row opens the head."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# In Streamlit's own table, only a narrow column of boxes reacts to clicks, or else every move of the focus does. The
-# latter would keep keyboard users from reading it.
+# In Streamlit's own table, clicks work only in a narrow column of checkboxes, or else every move of the focus selects a
+# cell. The latter would stop keyboard users from reading the table.
 draw_table = component("head_table/head_table")
 
 
 def show_head_table(
     table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps, headings: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Draw the table, and open the head whose row was clicked.
+    """Show the table, and open the head whose row was clicked.
 
     Args:
-        table: one row per head: kind, layer and head, from 1, followed by numbers and texts.
-        kinds: the kind of attention of each row's head.
+        table: one row per head: kind, and 1-based layer and head, followed by values and texts.
+        kinds: the attention kind of each row's head.
         key: the key of the component.
         maps: the pages that open heads.
-        headings: for columns that are parts of one measurement, the names of the measurement and of the part.
+        headings: two-level headings, by column name: the measurement, and its statistic.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [

@@ -1,4 +1,4 @@
-"""Scatter plot and dendrogram of one kind's heads, in which heads with similar attention are close together."""
+"""Scatter plot and dendrogram of all heads of one attention kind; heads with similar attention are close together."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from transformer.values.trace import Kind
 
 
 def show_similar_heads(reading: MapReading, kind: Kind) -> None:
-    """Draw the scatter plot and the dendrogram of one kind; a click opens the head."""
+    """Show the scatter plot and the dendrogram for one attention kind; clicking a point opens the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)
     plane = classical_mds(distances)
     st.markdown(
         "Two heads are close if their rows are alike: their distance is the mean Jensen-Shannon divergence of their "
-        f"rows, from 0 to ln 2 = {np.log(2):.3f} nats. A flat picture can show only {plane.shown:.0%} of these "
-        "distances, so heads that look close may still be apart. The tree below shows the distances themselves.",
+        f"rows, from 0 to ln 2 = {np.log(2):.3f} nats. Two dimensions can show only {plane.shown:.0%} of these "
+        "distances, so heads that look close may still be far apart. The tree below shows the exact distances.",
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     st.caption(
@@ -58,7 +58,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
     show_altair(
         dendrogram(average_linkage(distances), heads),
         key=f"compare_tree_{kind}",
-        alt="Heads merged into a tree, the most alike first.",
+        alt="Heads merged into a tree, the most similar heads first.",
     )
     closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
     st.markdown(f"The two heads most alike here are {distances[closest]:.3f} nats apart:", help=explain("nats"))
@@ -68,10 +68,11 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:
-    """Return the line segments of a dendrogram: each merge is a bracket from its two branches up to its height.
+    """Return a dendrogram's line segments: each merge is a bracket that joins two branches at the height of their
+    distance.
 
     Args:
-        linkage: [N - 1, 4], as `average_linkage` returns it.
+        linkage: [N - 1, 4], as returned by `average_linkage`.
 
     Returns:
         Columns x, y, x2, y2; leaves are at x = 1 to N, in the order of `leaf_order`.
@@ -87,7 +88,12 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 
 
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
-    """Return the dendrogram as a chart whose leaves are labelled layer.head."""
+    """Return the dendrogram as a chart, with leaves labelled layer.head.
+
+    Args:
+        linkage: [N - 1, 4], as returned by `average_linkage`.
+        heads: the number of heads per layer.
+    """
     order = leaf_order(linkage)
     axis, names = labelled_axis("leaf_labels", [head_name(leaf, heads) for leaf in order], labelAngle=-90, grid=False)
     return (

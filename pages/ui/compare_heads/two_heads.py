@@ -1,4 +1,4 @@
-"""Shows two heads side by side, on one text or on two, and their difference if their axes match."""
+"""Shows two heads side by side, on one text or two, and their difference if attention kind and map shape match."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """The model whose heads are compared, and its texts.
+    """The model whose heads are compared, and the texts to run it on.
 
     Attributes:
         config: the model's configuration.
-        kinds: the kinds of attention that the model has.
-        fields: the fields of `CompareParams` that hold A and B.
-        read: returns the trace of a text; raises an AtlasError with the reason if the model cannot read it.
-        noun: the word for a text, for use in sentences.
+        kinds: the model's attention kinds.
+        fields: the fields of `CompareParams` that hold the heads A and B.
+        read: returns a text's trace; raises an AtlasError with the reason if the model cannot read the text.
+        noun: the word for a text in the page's sentences, such as "sentence".
         own: the user's text.
-        pairs: the pairs of texts offered in addition.
-        written: returns the model's output for a text as Markdown; None if the model's output is not shown.
+        pairs: example pairs of texts.
+        written: returns the model's output for a text as Markdown; None if the page does not show the output.
     """
 
     config: TransformerConfig
@@ -60,7 +60,7 @@ class ComparedModel:
     written: Callable[[Trace], str] | None = None
 
     def pins(self) -> dict[str, Pin]:
-        """Return A and B by field name, limited to the kinds, layers and heads that the model has."""
+        """Return the chosen heads A and B by field name, limited to existing kinds, layers and heads."""
         found = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
@@ -70,7 +70,7 @@ class ComparedModel:
 
 
 def compared_translator(model: Translator) -> ComparedModel:
-    """Return a translator in the form for the comparison; its text is the sentence that all pages share."""
+    """Prepare a translator for the comparison, with the sentence that all pages share as the user's text."""
 
     def written(trace: Trace) -> str:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
@@ -92,10 +92,11 @@ def compared_translator(model: Translator) -> ComparedModel:
 
 
 def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
-    """Draw pairs to choose, the two pins with their controls, the maps, and the largest differences.
+    """Show the example pairs, the controls for A and B, their maps, and the heads that differ most.
 
     Args:
-        controls: the container of the controls that choose the pair and the heads.
+        model: the model whose heads are compared.
+        controls: the container for the controls that choose the pair and the heads.
     """
     with controls.popover("Try a pair"):
         _offer_pairs(model)
@@ -132,7 +133,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
 
 
 def _offer_pairs(model: ComparedModel) -> None:
-    """Offer pairs of texts that show a difference, and the user's own text."""
+    """Show a button for each example pair of texts, and one for the user's own text."""
     for number, pair in enumerate(model.pairs):
         st.button(
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
@@ -149,14 +150,14 @@ def _offer_pairs(model: ComparedModel) -> None:
 
 
 def _compare(model: ComparedModel, *texts: str) -> None:
-    """Callback: show the head of A on two texts, with tokens merged into words."""
+    """Callback: show head A on two texts, with tokens merged into words."""
     pin = next(iter(model.pins().values()))
     pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
     session.update(CompareParams, **pins)
 
 
 def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
-    """Describe how one word changes the translation and this head."""
+    """Describe how the difference between the two texts changes the translation and the chosen head."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
@@ -170,7 +171,7 @@ def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dic
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
-    """List the heads that differ most between the two texts, each as a button that shows it above."""
+    """Show a button for each of the heads that differ most between A and B; the button selects the head."""
     listed = largest_differences(*traces.values())
     if not listed:
         return
@@ -194,7 +195,7 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
 
 
 def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
-    """Return the arguments of a widget that shows and changes a field of a pin."""
+    """Return the key and callback of a widget that shows and changes one field of a pin."""
     key = f"compare_{name}_{field}"
 
     def store() -> None:
@@ -227,7 +228,7 @@ def _trace(model: ComparedModel, pin: Pin) -> Trace:
 
 
 def _difference(sides: list[Map]) -> Map:
-    """Return the map of B minus A; where their tokens differ, the labels name both."""
+    """Return the map of B minus A; a label names both tokens if they differ."""
     first, second = sides
     values = (second.values - first.values).round(4)
     return Map(
@@ -243,7 +244,7 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _both(one: str, other: str) -> str:
-    """Combine two labels and write their common part once, such as "in: cat / mat → out: sits"."""
+    """Combine two labels and write their common parts once, for example "in: cat / mat → out: sits"."""
     steps = STEP.fullmatch(one), STEP.fullmatch(other)
     if steps[0] and steps[1]:
         read, predicted = map(_both, steps[0].groups(), steps[1].groups())
@@ -256,7 +257,7 @@ def _differs_most(difference: Map) -> str:
     row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]
     if value == 0:
-        return "The two maps are equal."
+        return "The two maps are identical."
     source, target = (
         f"**{markdown(labels[at])}**{place_of(labels, at)}"
         for labels, at in ((difference.rows, row), (difference.columns, column))

@@ -1,4 +1,4 @@
-"""Matches the heads of two translators: for each head of A, the head of B with the most similar attention."""
+"""Matches the heads of two translators, A and B, one to one by the similarity of their attention."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from transformer.running.translator import Translator
 from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
-# For a model with more parameters, no counterpart with random weights is created.
+# No randomly initialised counterpart is created for models with more parameters than this.
 MAX_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
-    """Draw the match of every head of the first model, then the maps of the chosen head and its match."""
+    """Show the match of every head of the first model, and then the maps of the chosen head and its match."""
     first = reading.translator
     if first is None:
         st.info("This part compares two translators. Choose the translator at the top.")
@@ -56,10 +56,10 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     ):
         _draw_matches(models, choice)
     st.caption(
-        f"A cell is a head of {markdown(own)}; the number in it is its match in {markdown(title)}, as layer.head. The "
-        "colour is their similarity: 1 if the heads look at the same words in every row, 0 if they never do. Heads are "
-        "matched one to one, so that the total similarity is largest; brackets name the nearest head where none is "
-        "left. Click a cell to see both heads below.",
+        f"Each cell is a head of {markdown(own)}; the number in the cell is the matching head of {markdown(title)}, as "
+        "layer.head. The colour shows the similarity: 1 if both heads look at the same words in every row, 0 if they "
+        "never do. Heads are matched one to one, so that the total similarity is largest. Where no unmatched head is "
+        "left, the nearest head is given in brackets. Click a cell to see both heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
     st.markdown(_describe_nulls(first, models))
@@ -68,9 +68,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else (
-                f"This is one sentence. To match the two models over many, with intervals, run `{recording.command}`."
-            )
+            else (f"This is one sentence. For a match over many sentences, with intervals, run `{recording.command}`.")
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 
@@ -103,24 +101,24 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
         key=key,
         on_select=clicked,
         selection_mode=PICK,
-        alt="The similarity of every head with its match in the other model; the table below has the same numbers.",
+        alt="The similarity of every head to its match in the other model; the table below lists the values.",
     )
 
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
-    """Return Markdown that compares the mean similarity on this sentence with that of chance matches."""
+    """Return Markdown that compares the matched heads' mean similarity on this sentence with that of chance matches."""
     said = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
         random, trace = untrained_of(models.second), models.traces[0]
         by_chance = similarities(trace, read_by_second(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        said += f"; with the best match in a model of its shape with random weights, {best:.2f}"
+        said += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
     return f"{said}. A match means something only if it is clearly above chance."
 
 
 def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
-    """Return Markdown that states the match over many sentences, with 95% intervals."""
+    """Return Markdown with the mean similarities over many sentences, 95% intervals, and the chosen head's match."""
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
@@ -140,7 +138,7 @@ def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
 
 
 def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
-    """Return a table with one row per head: its match, and their similarity."""
+    """Return a table with one row per head of the first model: the matched head, and their similarity."""
     heads = models.heads
     table = pd.DataFrame(
         {
@@ -158,12 +156,12 @@ def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
 
 
 def _title(number: int, heads: int) -> str:
-    """Return the name of a head for the table; empty for -1."""
+    """Return a head's name for the table; empty for -1, which means no match."""
     return "" if number < 0 else f"layer {number // heads + 1}, head {number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the recording of the matches with the model `name`; its file is beside the first model."""
+    """Return the recorded matches with the model `name`, read from a file beside the first model."""
     file = f"head_matches_{name}.json"
     found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))

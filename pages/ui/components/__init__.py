@@ -1,1 +1,1 @@
-"""JavaScript components, and the bytes that they receive."""
+"""JavaScript components, and the messages that they receive."""

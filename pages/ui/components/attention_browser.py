@@ -1,4 +1,7 @@
-"""The attention browser: a JavaScript component that receives all maps of one kind of attention once and draws them."""
+"""The attention browser: a JavaScript component that shows the maps of all heads of one attention kind.
+
+The browser receives all maps at once.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,23 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
-# Cached messages: a run after a click usually needs the same bytes again, and Streamlit then sends only their name.
+# Cached messages. After a click, a script run usually needs the same message again, and Streamlit then sends only a
+# hash.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
 @dataclass(frozen=True)
 class Shown:
-    """State that the browser shows: a choice, and the id of the sentence that its pins belong to."""
+    """State shown in the browser: the user's choice, and the id of the sentence that any pins belong to."""
 
     sentence: str
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """Return the state that the browser reaches on its own at `now`: it drops pins of another sentence.
+        """Return the state that the browser reaches by itself when the server moves on to `now`.
 
-        `shift` is taken from `now`, because the user sets it outside the browser.
+        The browser drops the pins of another sentence. `shift` comes from `now`, because the user sets it outside the
+        browser.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return Shown(now.sentence, replace(choice, shift=now.choice.shift))
@@ -48,13 +53,13 @@ def attention_browser(
     of: type[AttentionParams] = AttentionParams,
     also: AlsoNamed = MappingProxyType({}),
 ) -> AttentionParams:
-    """Draw the browser for one kind of attention; return the head, display settings and pins chosen in it.
+    """Show the attention browser for one attention kind, and return the head, display settings and pins chosen in it.
 
     Args:
-        trace: the trace of a run.
-        metrics: the metrics of the heads to show; they determine the kind.
-        of: the class of parameters that holds the choice; a translator's three kinds share the default.
-        also: names of heads in addition to those for their behaviour in this run.
+        trace: the trace of a model run.
+        metrics: the metrics of the heads to show, which determine the attention kind.
+        of: the parameter class that stores the choice; a translator's three attention kinds share the default.
+        also: head names in addition to those that the metrics give.
     """
 
     def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
@@ -75,14 +80,15 @@ def drawn_with_choice(
     draw: Callable[[str, StateRequest[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
-    """Draw a component in which the user chooses a head of one kind; return the choice.
+    """Show a component in which the user chooses a head of one attention kind, and return the choice.
 
     Args:
-        trace, metrics: as for `attention_browser`.
+        trace: the trace of a model run.
+        metrics: the metrics of the heads to show, which determine the attention kind.
         key: the key of the component.
-        draw: draws the component. Its arguments are the key, the state to show if that request is new, and the callback
-            of the component's state "choice".
-        of: as for `attention_browser`.
+        draw: renders the component. It receives the key, the request with the state to show, and the callback for the
+            component's state "choice".
+        of: the parameter class that stores the choice.
     """
     kind = metrics.kind
     layers, heads, queries, keys = trace.attention(kind).shape
@@ -100,17 +106,18 @@ def drawn_with_choice(
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)
 
-    # A session keeps this callback until it expires, so it holds neither the trace nor the metrics.
+    # The session keeps this callback until it expires, so the callback must not hold the trace or the metrics.
     def store() -> None:
         sent = st.session_state[key].get("choice")
-        # The browser does not set `shift`, so keep the value of the session.
+        # The browser does not set `shift`, so keep the session's value.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
         shown = shown.or_at(telling.layer, telling.head)
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
-            # The tokens were pinned in a sentence that is no longer shown.
+            # The pins belong to a sentence that is no longer shown.
             shown = shown.unpinned()
         SYNCED.received(sent, Shown(now.sentence, shown))
-        # Changing only display settings does not choose a head, so the next sentence opens at its most informative one.
+        # A change of display settings is not a choice of a head. The next sentence then still opens at its most
+        # informative head.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
@@ -119,16 +126,16 @@ def drawn_with_choice(
 
 
 def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
-    """Return the choice; if the user chose no head, set the most informative one."""
+    """Return the choice; if the user has not chosen a head, fill in the most informative one."""
     telling = telling_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
 def glance(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Draw small maps of all heads of a kind; return whether the user clicked one, which is then chosen."""
+    """Show small maps of all heads of one attention kind; if the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus starts at the first head.
+        # The keyboard focus starts at layer 0, head 0.
         key=f"{kind}_glance",
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,
@@ -150,7 +157,7 @@ def browser_message(
     glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the `browser_payload` of a choice, cached for later runs that show the same state."""
+    """Return the `browser_payload` for a choice, cached for later script runs that show the same state."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
@@ -158,7 +165,7 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """A message together with the objects that it was made from, which keeps their ids from being reused."""
+    """A cached message. It also holds the objects that it was made from, so that Python does not reuse their ids."""
 
     trace: Trace
     metrics: HeadMetrics

@@ -1,4 +1,4 @@
-"""Registers JavaScript components with Streamlit so that the browser fetches their scripts as files."""
+"""Registers JavaScript components with Streamlit so that browsers load the scripts as separate files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlit.components import v2
 from attention_atlas.browser.scripts import script, style
 from pages.ui.server.document import keep_script
 
-# Streamlit sends this stub in every message of a component; it imports the script from its file.
+# Streamlit sends this stub with every message to a component. The stub imports the component's script from a file.
 FETCHED = """
 const script = await import(new URL("{path}", new URL(".", location.href)));
 export default script.default;
@@ -18,10 +18,10 @@ export default script.default;
 
 
 def component(entry: str) -> Any:
-    """Register a component with Streamlit; return the function that draws it.
+    """Register a component with Streamlit, and return the function that renders it.
 
     Args:
-        entry: the path of the component's module in assets/, without ".js"; its default export is the component.
+        entry: path of the component's module in assets/, without ".js"; the default export is the component.
     """
     name = Path(entry).name
     return v2.component(name, js=FETCHED.format(path=keep_script(name, script(entry))), css=style(entry) or None)

@@ -1,6 +1,6 @@
-"""The attention browser of a changed run: every head's map after the change, as trained, and their difference.
+"""The attention browser for a changed model run: each head's map as trained, after the change, and the difference.
 
-With `edits` it is the editor: a click or a drag on a cell changes what its row looks at.
+With `edits`, the browser is an editor: clicking or dragging on a cell changes that row's attention.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pages.ui.state import session
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
-# Prefix of an editor message that undoes the last change; the rest of the message differs each time.
+# Prefix of an editor message that undoes the last change. The rest of the message is different each time.
 UNDO = "undo"
 
 draw_changed = figure_component("attention_browser/changed_attention")
@@ -30,16 +30,18 @@ draw_editor = figure_component("attention_browser/editor")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A run as the browser shows it: its trace, and the metrics of its heads."""
+    """One model run as shown in the browser: the trace, and the metrics of all heads."""
 
     trace: Trace
     metrics: HeadMetrics
 
 
 def changed_attention(after: Version, before: Version, key: str, what: str) -> AttentionParams:
-    """Draw the browser with both versions of a run on one sentence and translation; return the choice made in it.
+    """Show the browser with the maps before and after a change, and return the choice made in it.
 
     Args:
+        after: the run with the change.
+        before: the run without the change, on the same sentence and translation.
         key: the key of the component.
         what: a description of the change.
     """
@@ -54,12 +56,16 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
 def attention_editor(
     after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
 ) -> AttentionParams:
-    """Draw the browser like `changed_attention`, with rows that can be edited.
+    """Show the browser like `changed_attention`, with rows that the user can edit.
 
     Args:
-        written: the translation of the changed model, which is shown above a large map.
-        edits: the edits that lead from one version to the other, in their address format.
-        changed: called with the user's current edits, which are untrusted, or with a text that begins with UNDO.
+        after: the run with the edits.
+        before: the run without the edits, on the same sentence and translation.
+        key: the key of the component.
+        what: a description of the edits.
+        edits: the edits that lead from `before` to `after`, in URL format.
+        written: the changed model's translation, which is shown above a large map.
+        changed: called with the user's new list of edits, which is untrusted, or with a text that starts with UNDO.
     """
 
     def edited() -> None:
@@ -82,12 +88,15 @@ def attention_editor(
 def changed_payload(
     after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
 ) -> bytes:
-    """Return one message that contains those of both versions.
+    """Return one message with the maps before and after a change.
 
     Args:
+        after: the run with the change.
+        before: the run without the change.
         asked: the request with the state to show.
-        what: as for `changed_attention`.
-        edits, written: as for `attention_editor`; `edits` is None if nothing can be edited.
+        what: a description of the change.
+        edits: the edits in URL format; None if the user cannot edit.
+        written: the changed model's translation.
     """
     messages = [
         browser_payload(version.trace, version.metrics, vars(asked.state.choice), number=asked.number)

@@ -1,4 +1,4 @@
-"""The drawing of the Transformer, whose boxes are links, with the words of a sentence and their attention links."""
+"""The clickable diagram of the Transformer, with a sentence's words and the attention links between them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
-# Key of the large drawing.
+# Component key of the large diagram.
 KEY = "drawing"
 draw_diagram = figure_component("diagram/diagram")
 
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """Stores which page link was clicked in a component until the run caused by the click reaches the component.
+    """Remembers which page link the user clicked in a component, until the script run caused by the click reads it.
 
     Attributes:
         key: the key of the component.
@@ -32,11 +32,11 @@ class OpenedPage:
     key: str
 
     def note(self) -> None:
-        """Callback of the component's trigger "open"."""
+        """Callback for the component's trigger "open"."""
         st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
 
     def page(self) -> tuple[str | None, dict[str, str] | None]:
-        """Return the page whose link was clicked, and the link's address parameters if it has any; then forget both.
+        """Return the clicked link's page, and the URL parameters if the link has any; then forget both.
 
         Both are None if no link was clicked.
         """
@@ -44,23 +44,23 @@ class OpenedPage:
             case str(page):
                 return page, None
             case [str(page), {**address}]:
-                # The values come from the browser, so they are as untrusted as an address.
+                # The values come from the browser, so they are as untrusted as a URL.
                 return page, {str(name): str(value) for name, value in address.items()}
         return None, None
 
 
 @dataclass(frozen=True)
 class StoryWords:
-    """The words of a sentence, as data for the control that describes their attention.
+    """The words of a sentence, for the control that describes their attention.
 
     Attributes:
         language: the language of the sentence.
         words: the labels of the words.
         spoken: whether each word contains a letter or a digit.
-        rows, columns: the positions of each word in the arrays of a trace.
-        alone: whether a map of words has one row for each word, which the word shares with no other step.
-        looks, looked: the indices in `Story.links` of the links from each word, and of those to each word.
-        across: the word of the other sentence with the most cross-attention to each word; -1 for none.
+        rows, columns: each word's row and column positions in the trace's arrays.
+        alone: whether each word has a row of its own in a map of words.
+        looks, looked: for each word, the indices in `Story.links` of the links from the word, and of those to the word.
+        across: for each word, the word of the other sentence with the most cross-attention; -1 if there is none.
     """
 
     language: str
@@ -80,7 +80,7 @@ class Story:
 
     Attributes:
         source, target: the words of the sentence and of the translation.
-        links: kind, row, column, layer, head and weight of each link; numbers count from 0.
+        links: attention kind, row, column, layer, head and weight of each link; all indices are 0-based.
         opens: the index of the source word that is described first; -1 for none.
     """
 
@@ -92,12 +92,12 @@ class Story:
 
 @dataclass(frozen=True)
 class AttentionBox:
-    """An attention box in the large drawing.
+    """An attention box in the large diagram.
 
     Attributes:
         title, subtitle: the name of the box, and a description of which words look at which.
         head: the name of the head whose map is shown.
-        map: a picture with one pixel per weight, as a data URI.
+        map: the head's map as the data URI of an image with one pixel per weight.
         rows, columns: the numbers of rows and columns of the map.
     """
 
@@ -119,12 +119,12 @@ def drawing(
     norm: NormPlacement,
     story: Story,
 ) -> OpenedPage:
-    """Draw the large diagram; return the record of which box or link was clicked.
+    """Show the large diagram, and return the record of the link that the user clicked.
 
     Args:
         source, target: the sentence and its translation.
-        languages: the languages of both.
-        kinds: the box of each kind of attention.
+        languages: the source and target language.
+        kinds: the box for each attention kind.
         layers: the number of layers in each stack.
         norm: whether the model is pre-norm or post-norm.
         story: the attention links of each word.
@@ -155,12 +155,12 @@ def drawing(
 
 
 def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
-    """Draw the diagram of the model's parts, with the current part marked.
+    """Show the diagram of the model's parts, with the current part marked.
 
     Args:
         part: the current part, a key of `stages`.
         stages: the first stage of each part.
-        open_stage: called with the first stage of the part that was clicked, before the page runs again.
+        open_stage: called with the first stage of a clicked part, before the page's script runs again.
     """
 
     def clicked() -> None:

@@ -1,4 +1,7 @@
-"""The experiment of a page: figures embed it, one button saves it, and another reruns it or one from a file."""
+"""A page's experiment: embedded in its figures, saved by one button, and rerun by another.
+
+The rerun button also accepts an experiment from a file.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ draw_file = component("figures/experiment_file")
 
 
 def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
-    """Create the page's experiment and embed it in all figures that are drawn from now on; return it.
+    """Create the page's experiment, embed it in all figures shown from now on, and return it.
 
     Args:
-        runs: the cached runs of the model.
-        parts: the runs whose numbers the page shows.
-        named: further such runs, by their names in the experiment.
+        runs: the model's cached runs.
+        parts: the runs whose results the page shows.
+        named: further runs, by name in the experiment.
     """
     address = session.page_address()
     experiment = Experiment(
@@ -54,10 +57,11 @@ def model_name(model: Any) -> str:
 
 
 def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
-    """Draw the buttons that save an experiment, and that rerun it or an experiment from a file.
+    """Show the button that saves an experiment, and the button that reruns this experiment or one from a file.
 
     Args:
-        runs: the cached runs of the model.
+        runs: the model's cached runs.
+        experiment: the page's experiment.
         key: the prefix of the buttons' keys.
     """
     st.download_button(
@@ -68,11 +72,11 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         icon=":material/science:",
         on_click="ignore",
         key=f"{key}_experiment",
-        help="The runs, the model's version and the numbers that this page shows. `attention-atlas verify` runs it "
-        "again. Figures that “Save as” writes carry the same.",
+        help="The model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats the "
+        "experiment. Figures saved with “Save as” contain the experiment too.",
     )
     with st.popover("Check", icon=":material/verified:"):
-        # The result is above the buttons, because the popover is often cut off at the end of the screen.
+        # The result is above the buttons, because a popover is often cut off at the bottom of the screen.
         result = st.container()
         again = st.button("Check the numbers of this page", key=f"{key}_check", width="stretch")
         opened = draw_file(
@@ -82,16 +86,16 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         if again or isinstance(opened, str):
             _show_check(runs, opened.encode(errors="replace") if isinstance(opened, str) else experiment)
         else:
-            st.caption("Everything is computed again and compared with the numbers that are claimed.")
+            st.caption("Everything is computed again and compared with the recorded numbers.")
 
 
 def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
-    """Rerun an experiment and state whether its numbers are the same, or why they cannot be checked."""
+    """Rerun an experiment, and show whether its numbers are reproduced or why they cannot be checked."""
     try:
         experiment = given if isinstance(given, Experiment) else Experiment.read(given)
         check_model(experiment, runs.model.version, model_name(runs.model))
         with st.spinner("Computing again …"):
-            # A new `CachedRuns` with its own memory, so that no result comes from the shared cache.
+            # Use a new `CachedRuns` with a separate memory, so that no result comes from the shared cache.
             report = check(experiment, RememberedRuns(CachedRuns(runs.model)))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
@@ -106,7 +110,7 @@ def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the address of the experiment's page, which is untrusted; empty if it is not a page of this app."""
+    """Return the URL of the experiment's page; empty if the untrusted value is not a page of this app."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -1,7 +1,7 @@
-"""Figure export, mounted once per page; the PDF writer is sent on first use.
+"""Figure export, mounted once per page; the PDF writer is loaded on first use.
 
-The server receives no pictures, because the browser makes PDFs too. The PDF libraries and fonts are larger than a page,
-so they are sent only when they are needed.
+Images never reach the server, because even PDFs are made in the browser. The PDF libraries and fonts are larger than a
+whole page, so they are only sent when needed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from attention_atlas.browser.wire import frame
 from pages.ui.components.bundle import component
 from transformer.files.paths import APP, ASSETS
 
-# Files in assets/fonts, each with its font name and font weight in a PDF.
+# Files in assets/fonts, with font family and weight in a PDF.
 FONTS = {
     "SourceSans3-Regular.ttf": ("Source Sans 3", "400"),
     "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
     "DejaVuSans.ttf": ("DejaVu Sans", "400"),
 }
-# Colours of the grid lines that Streamlit draws behind a chart, in the dark and the light theme.
+# Colours of Streamlit's grid lines behind a chart, in the dark and in the light theme.
 GRID = ("#31333f", "#e6eaf1")
 WANTED = "_pdf_wanted"
 
@@ -32,7 +32,7 @@ draw_pdf_writer = component("figures/pdf_writer")
 
 @st.fragment
 def exporter() -> None:
-    """Mount the invisible component that lets the user save every figure of the page."""
+    """Mount the invisible component that saves the page's figures."""
 
     def want() -> None:
         st.session_state[WANTED] = True
@@ -45,11 +45,11 @@ def exporter() -> None:
 
 @cache
 def colours() -> list[tuple[str, str]]:
-    """Return pairs of each colour of the dark theme and its counterpart in the light theme."""
+    """Return (dark, light) pairs of corresponding theme colours."""
     themes = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     pairs: list[tuple[str, str]] = [GRID]
     for name, dark in themes["dark"].items():
-        # Charts do not take these colours from the theme: they use one primary colour in both themes, and contain no
+        # Charts do not use these theme colours: the primary colour is the same in both themes, and charts contain no
         # code.
         if name in ("primaryColor", "codeTextColor"):
             continue
@@ -60,7 +60,9 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """Return the compressed fonts, with their names and sizes, as a message of `attention_atlas.browser.wire`."""
+    """Return the compressed fonts as a message of `attention_atlas.browser.wire`, with a header of font names and
+    sizes.
+    """
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}
     listed = [
         {"family": family, "weight": weight, "size": len(files[name])} for name, (family, weight) in FONTS.items()

@@ -1,6 +1,6 @@
-"""Data for the HTML export: what the browser still needs to save all attention as one file that works without a server.
+"""Data for the HTML export, which saves all attention maps as one file that works without a server.
 
-The browser already has the kind of attention that it draws. The rest is sent last, when everything is drawn.
+The browser already has the maps of the attention kind on the page. The rest is sent last, after the page is complete.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ send = component("attention_browser/html_export_parts")
 
 
 def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> None:
-    """Send the missing data on the page of one kind; draws nothing. Arguments are those of `export_parts`."""
+    """Send the missing export data to the browser without showing anything; arguments are those of `export_parts`."""
     send(key=f"{kind}_export", data=export_parts(trace, kind, metrics), height=1)
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """Return a message of `attention_atlas.browser.wire` with the compressed template and the model's other kinds.
+    """Return a message of `attention_atlas.browser.wire`: the HTML template, and the other attention kinds' maps.
 
     Args:
-        trace: the trace of a run.
-        kind: the kind that the browser already has.
-        metrics: returns the metrics of the heads of another kind.
+        trace: the trace of a model run.
+        kind: the attention kind that the browser already has.
+        metrics: returns all heads' metrics for an attention kind.
     """
     others = [browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind]
     parts = [PACKED_TEMPLATE, *others]

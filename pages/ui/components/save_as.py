@@ -1,6 +1,6 @@
-"""Draws figures with a menu that saves them as pictures; all figures of the app are drawn here.
+"""Shows figures with a menu that saves them as images; all figures in the app go through this module.
 
-The browser creates the picture from the displayed figure (assets/figures/), so a figure and its file cannot differ.
+The browser creates the image from the figure on screen (assets/figures/), so a figure and its file cannot differ.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pages.ui.state import session
 
 draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
-# A chart, or a function that makes it. The function receives whether the chart is large, which decides how much it
-# shows.
+# A chart, or a function that builds one. The function receives whether the chart is large, which decides how much to
+# show.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILLING = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
-    """Return a `component` that is a figure. In lecture mode, which shows it alone, its data has `lecture` true."""
+    """Return a `component` that is a figure; in lecture mode, its data contains `lecture: true`."""
     drawn = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
@@ -48,14 +48,14 @@ def figure_component(entry: str) -> Any:
 def saveable(
     name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
 ) -> Iterator[None]:
-    """Context manager whose content is one figure; draws the menu below it.
+    """Context manager for the content of one figure; shows the "Save as" menu below the content.
 
     Args:
         name: the name of the saved files, and of the figure's container on the page.
-        title: the description of the figure in its caption; the part after a semicolon is about the page and left out.
-        sentence: the sentence that the caption quotes; None for the one that the page reads.
-        when: whether there currently is a figure to save.
-        label: the label of the menu; it tells two menus apart that are below each other.
+        title: the description in the figure's caption. Text after a semicolon refers to the page and is left out.
+        sentence: the sentence to quote in the caption; None for the sentence that the page reads.
+        when: whether there is currently a figure to save.
+        label: the label of the menu, to distinguish two adjacent menus.
     """
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield
@@ -74,13 +74,13 @@ def saveable(
 
 
 def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Draw an Altair chart as a figure; in lecture mode, it fills its container.
+    """Show an Altair chart as a figure; in lecture mode, the chart fills its container.
 
     Args:
-        chart: the chart, or a function that makes it.
+        chart: the chart, or a function that builds the chart.
         key: the key of the chart.
-        alt: a description of the chart; after a semicolon, it states where the numbers are.
-        sentence: as for `saveable`.
+        alt: a description of the chart; text after a semicolon says where the values are listed.
+        sentence: the sentence to quote in a saved figure's caption; None for the sentence that the page reads.
         options: further options of `st.altair_chart`.
     """
     large = roles.large()
@@ -91,14 +91,14 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
-        # Any object whose `to_dict` returns the specification works, because Streamlit calls nothing else.
+        # Streamlit only calls `to_dict`, so any object works whose `to_dict` returns the specification.
         st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Draw a Plotly figure; arguments are those of `show_altair`."""
-    # Plotly's background does not always follow a change of theme. A transparent one shows the page's background, which
-    # does.
+    """Show a Plotly figure; arguments are those of `show_altair`."""
+    # Plotly's background does not always follow a theme change. A transparent one lets the page's background show
+    # through.
     figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
     if roles.large():
         figure, options = enlarged_plot(figure), {**options, **FILLING}
@@ -109,11 +109,14 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 def show_figure_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = ""
 ) -> None:
-    """Draw a table that is the main figure or part of it; in lecture mode, draw it as text with large type.
+    """Show a table that is part of the main figure; in lecture mode, show it as text in a large font.
 
     Args:
-        table, key, digits, wrapped: as for `show_table`.
-        words: Markdown that replaces the table in lecture mode.
+        table: the table.
+        key: the key of the table.
+        digits: decimals for floating-point numbers.
+        wrapped: text columns that wrap, mapped to their widths in pixels.
+        words: Markdown that replaces the table in lecture mode; if empty, a large table is shown.
     """
     if not roles.large():
         show_table(table, key, digits=digits, wrapped=wrapped)

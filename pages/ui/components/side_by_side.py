@@ -1,4 +1,4 @@
-"""Maps side by side in one JavaScript component; hovering over a cell highlights it in all maps."""
+"""Shows maps side by side in one JavaScript component; hovering over a cell highlights that cell in all maps."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ draw_maps = figure_component("attention_browser/side_by_side")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """One of the maps.
+    """One of the maps shown side by side.
 
     Attributes:
         title: the title above the map.
         rows, columns: the labels.
         values: [R, C], shown with four decimals.
-        mask: bool [R, C]; cells with False are drawn and described as masked.
+        mask: bool [R, C]; False marks a masked cell.
         words: whether rows and columns are words, not tokens.
-        scale: the colour scale: FIXED goes from 0 to 1, DIFFERENCE has 0 in the middle.
+        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0.
         measure: the name of the values, for the colour bar.
-        axes: the titles of rows and columns; None if tokens look at tokens.
+        axes: the axis titles of rows and columns; None for the usual titles of an attention map.
     """
 
     title: str
@@ -45,7 +45,7 @@ class Map:
 
 
 def head_map(of: str, view: View, layer: int, head: int) -> Map:
-    """Return the map of a head; the title begins with `of`, the name of a model or text."""
+    """Return the map of one head, with a title that starts with `of`, the name of a model or text."""
     axes = view.axes
     title = f"{of}: {TITLES[axes.kind]}, layer {layer + 1}, head {head + 1}"
     weights = rounded(view.weights[layer, head])
@@ -53,11 +53,12 @@ def head_map(of: str, view: View, layer: int, head: int) -> Map:
 
 
 def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) -> None:
-    """Draw the maps as one figure.
+    """Show several maps as one figure.
 
     Args:
+        maps: the maps.
         key: the key of the component.
-        sentence: as for `pages.ui.components.save_as.saveable`.
+        sentence: the sentence to quote in a saved figure's caption; None for the sentence that the page reads.
     """
     with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):
         draw_maps(key=key, width="stretch", data={"sides": [_message(one) for one in maps]})

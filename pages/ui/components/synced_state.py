@@ -1,4 +1,7 @@
-"""Synchronises state between the server and a component; assets/shared/synced_state.js is the browser's side."""
+"""Synchronises state between the server and a component.
+
+assets/shared/synced_state.js is the browser's side.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,21 @@ import streamlit as st
 from pages.ui.params.fields import Params
 from pages.ui.state import session
 
-# Session key of the number of the last request to any component.
+# Session-state key for the number of the last request to any component.
 NUMBER = "_request"
 S = TypeVar("S")
 
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """A state that a component should show; a new number marks a new request."""
+    """The server's request that a component show a state; a new number marks a new request."""
 
     number: int
     state: S
 
 
 class SyncedState(Generic[S]):
-    """The last request to a component, and the state that it shows; the two differ after the user changes the state.
+    """The last request to a component, and the state that the component shows, which the user may have changed since.
 
     One object serves all sessions; each session stores both values under `key`.
     """
@@ -36,7 +39,7 @@ class SyncedState(Generic[S]):
 
     @property
     def shown(self) -> S | None:
-        """The state that the component shows; None before its first request."""
+        """The state that the component shows; None before the first request."""
         _, shown = st.session_state.get(self.key, (None, None))
         return shown
 
@@ -44,8 +47,9 @@ class SyncedState(Generic[S]):
         """Return the request for a state.
 
         Args:
-            new: whether the component does not show the state yet, because it was chosen elsewhere: by a link, by the
-                back button, or on another page. Otherwise the last request stays, and the component does not change.
+            state: the state to show.
+            new: whether the component does not show the state yet, because it was chosen by a link, by the back button,
+                or on another page. If False, the last request is repeated, and the component does not change.
         """
         if new:
             request = StateRequest(_new_number(), state)
@@ -55,31 +59,31 @@ class SyncedState(Generic[S]):
         return request
 
     def received(self, sent: Any, state: S) -> None:
-        """Record that the component shows the state that the user chose in it.
+        """Record that the user changed the component's state.
 
-        If the last request is still on its way, it will replace the user's choice. Nothing is recorded then, so that
-        the next run requests the choice again. The same applies if the request was forgotten, and the run that should
-        have made another one ended early.
+        Nothing is recorded if the browser has not yet received the last request, which will replace the user's choice.
+        The next script run then requests the choice again. The same applies if the request was forgotten, and the
+        script run that should have made a new one ended early.
 
         Args:
             sent: the component's message, which is untrusted.
-            state: the state that the message describes.
+            state: the state described by the message.
         """
         request, _ = st.session_state.get(self.key, (None, None))
         if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
-        """Forget the request and the shown state, so that the next request is new even for the same state."""
+        """Forget the request and the shown state, so that the next request counts as new even for the same state."""
         st.session_state.pop(self.key, None)
 
 
 def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[], None]]:
-    """Return the message that asks a component to show some parameters, and the callback of its state "params".
+    """Return the message that asks a component to show URL parameters, and the callback for its state "params".
 
     Args:
         key: the key of the component.
-        params: URL parameters of a page, which the user can change in the component.
+        params: the page's URL parameters, which the user can change in the component.
     """
     synced: SyncedState[Params] = SyncedState(f"_{key}_params")
     stays = session.was_drawn(key) and synced.shown == params
@@ -94,6 +98,6 @@ def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[]
 
 
 def _new_number() -> int:
-    """Return a request number that was never used before; it is a time, because an open page may outlive its server."""
+    """Return an unused request number. It is based on the time, because an open page may outlive the server process."""
     st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
     return st.session_state[NUMBER]

@@ -1,7 +1,7 @@
-"""One-line text box that keeps text that is typed but not sent.
+"""One-line text box that keeps text that the user has typed but not yet submitted.
 
-Streamlit's own box has only the sent text, and loses the rest when the user leaves its page. This one is a JavaScript
-component. The browser stores the text being typed, the session stores the sent text, and the box shows both.
+Streamlit's own text box loses unsubmitted text when the user leaves the page. In this JavaScript component, the browser
+stores the text being typed, and the session stores the submitted text.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ def text_box(
     asked: int = 0,
     belongs: str = "",
 ) -> None:
-    """Draw the box and its button; Enter presses the button.
+    """Show the text box and its button; pressing Enter clicks the button.
 
     Args:
-        key: the key of the component, and the name under which the browser stores the typed text.
-        text: the text that was last sent, or chosen elsewhere.
-        on_submit: called with the typed text, before the page runs again.
-        help: a tooltip for the box.
-        primary: whether the button is the page's main one.
-        asked: a request number; a larger one than before makes the box show `text` even while the user types.
-        belongs: the context of the typed text; if it changes, the box discards the typed text.
+        key: the key of the component, under which the browser also stores the typed text.
+        text: the text that was last submitted, or chosen in another way.
+        on_submit: called with the typed text, before the page's script runs again.
+        label: the label of the box.
+        placeholder: the text shown in an empty box.
+        button: the label of the button.
+        help: the box's tooltip.
+        primary: whether the button is the page's primary one.
+        asked: a request number; a higher number than before makes the box show `text`, even while the user types.
+        belongs: the context of the typed text; when the context changes, the box discards the typed text.
     """
 
     def store() -> None:

@@ -1,4 +1,4 @@
-"""Puts the cursor into a text box of Streamlit, which has no way to do so."""
+"""Moves the keyboard focus to a Streamlit text box, which Streamlit itself cannot do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ draw_focus = component("text_focus/text_focus")
 
 
 def ask_for_a_word(label: str, text: str) -> None:
-    """Put the cursor on the last word of a text box, once for each text.
+    """Focus a text box with its last word selected, once per text.
 
     Args:
-        label: the label of the box.
-        text: its text.
+        label: the label of the text box.
+        text: the text in the box.
     """
     draw_focus(key="text_focus", data={"label": label, "text": text}, width="stretch")

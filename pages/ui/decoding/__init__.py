@@ -1,1 +1,1 @@
-"""Parts of the Decoding page."""
+"""The "Decoding step by step" page."""

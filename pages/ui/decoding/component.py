@@ -1,4 +1,4 @@
-"""Decoding step by step: a JavaScript component that receives a translation once and shows its steps on its own."""
+"""A JavaScript component that shows decoding step by step; it receives a translation once, with all steps."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ draw_steps = figure_component("decoding_steps/decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
-    """Draw a translation step by step.
+    """Show how the model decodes a translation, step by step.
 
     Args:
-        reading: the sentence that was read.
-        traced: the translation.
+        reading: the sentence and its model run.
+        traced: the decoded translation.
         params: the parameters that produced the translation.
     """
     model, choice, given = reading.translator, reading.choice("cross"), reading.given
@@ -56,7 +56,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         head = choice.layer, choice.head
         return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
 
-    # A session keeps callbacks until it expires, so none of them holds a trace.
+    # The session keeps callbacks until it expires, so none of them may hold a trace.
     def restarted() -> None:
         forget_visited()
         session.store(DecodingParams(show=params.show, search=given))
@@ -69,7 +69,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         model.tokenizer,
         lambda text: model.tokenizer.encode_ids(text, end=False),
         message,
-        # `search` ignores a translation given by the user, so it is set only if there is one.
+        # `search` makes the page ignore a translation given by the user, so set it only if there is one.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
         read=lambda: use_on_all_pages(written, own, params, model.tokenizer),
@@ -89,22 +89,22 @@ def draw_decoding(
     restart: Callable[[], None],
     read: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw a decoded text step by step, and store the user's choices.
+    """Show a decoded text step by step, and store the user's choices.
 
     Args:
         key: the key of the component.
         traced: the decoded text.
-        params: the parameters that produced the text; the user's choice has the same class.
-        choice: the head that is shown; the user's choice has the same class.
-        tokenizer: names the tokens.
+        params: the parameters that produced the text; changed parameters are stored in the same class.
+        choice: the head that is shown; a newly chosen head is stored in the same class.
+        tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
-        message: returns the message for the browser, given what it should show.
+        message: returns the message for the browser, given the state to show.
         store: stores changed parameters.
-        restart, read: called when the user presses the button of that name.
+        restart, read: called when the user clicks the button of that name.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     if session.params(type(params)).step > params.step:
-        # A slide that is opened at its end asks for a step beyond the last one.
+        # A slide opened at its end requests a step beyond the last one.
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)
@@ -128,13 +128,13 @@ def draw_decoding(
 
     def restarted() -> None:
         restart()
-        # Make the next request a new one, even if its state is the same.
+        # Make the next request count as new, even if its state is the same.
         SYNCED.forget()
 
-    # The component draws two figures: a step of the text and, below it, the tree of a beam search.
+    # The component shows two figures: one step of the text and, below it, the tree of a beam search.
     with (
         saveable(
-            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)"
+            "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save as (the tree)"
         ),
         saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
     ):
@@ -150,17 +150,17 @@ def draw_decoding(
 
 
 def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P]) -> P | None:
-    """Return the parameters that continue with a word that the user typed; None if there is no word.
+    """Return parameters that continue the text with a word that the user typed; None if no word was typed.
 
     Args:
         typed: the browser's untrusted message: the parameters up to the word, and the word as `text`.
         tokenizer: the vocabulary.
         encode: converts the word to token ids.
-        of: the class of the parameters.
+        of: the parameter class.
     """
     if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):
         return None
     params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
-    # One token more than the limit is enough for an error message.
+    # One token above the limit is enough to trigger the error message.
     tokens = encode(typed["text"][:MAX_CHARACTERS])[: MAX_TOKENS + 1]
     return replace(params, forced=(*params.forced, *tokens)) if tokens else None

@@ -1,4 +1,4 @@
-"""Compares decoding methods on the same sentence."""
+"""Compares decoding methods on one sentence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
 
 SAMPLES = 3
-# Row height in pixels; from twice the usual height, Streamlit wraps a long translation.
+# Row height in pixels; Streamlit wraps long text only in rows of at least twice the usual height.
 ROW_HEIGHT = 72
 # Columns whose values are in nats.
 NATS = ("log-probability", "per token")
 
 
 def show_methods_compared(reading: Reading) -> None:
-    """Compare greedy decoding, beam search and three samples, in an expander that computes them once it is open."""
+    """Show an expander that compares greedy decoding, beam search and three samples; nothing is computed while it is
+    closed.
+    """
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return
@@ -59,7 +61,9 @@ def show_methods_compared(reading: Reading) -> None:
                 "method": st.column_config.TextColumn(width=110),
                 reading.languages.target.name: st.column_config.TextColumn(width=380),
                 "log-probability": st.column_config.NumberColumn(help=explain("log-probability", "nats")),
-                "per token": st.column_config.NumberColumn(help="log-probability divided by the tokens, in nats"),
+                "per token": st.column_config.NumberColumn(
+                    help="log-probability divided by the number of tokens, in nats"
+                ),
                 "tokens": st.column_config.NumberColumn(help=explain("token")),
                 "hypotheses": st.column_config.NumberColumn(help=explain("hypothesis", "beam")),
             },
@@ -67,15 +71,20 @@ def show_methods_compared(reading: Reading) -> None:
         st.caption(
             f"These are the settings above: length penalty {params.length_penalty:g}, temperature "
             f"{params.temperature:g}. The log-probability is that of the whole translation, including the end symbol; "
-            "beam search looks for a high one, a sample does not. The last column shows the work: a beam continues up "
-            f"to {params.beam_size} beginnings side by side, the others only one. Times are not shown, because a "
-            "single run this short says little about the method.",
+            "beam search looks for a high one, sampling does not. The last column shows the work: beam search extends "
+            f"up to {params.beam_size} hypotheses in parallel, the other methods only one. Times are not shown, "
+            "because a single run this short says little about a method's speed.",
             help=explain("greedy", "beam", "length penalty", "sampling", "temperature", "top-k", "top-p", "seed"),
         )
 
 
 def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
-    """Return a table with one row per method; `target` is the language of the translations."""
+    """Return a table with one row per method.
+
+    Args:
+        found: each method's translation.
+        target: the target language, which is the heading of the translations.
+    """
     return pd.DataFrame(
         [
             {

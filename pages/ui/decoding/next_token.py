@@ -1,4 +1,4 @@
-"""The bet of *Decoding step by step*: which token comes second, where the model hesitates most?"""
+"""The bet on the "Decoding step by step" page: at the model's least certain step, which token is second most likely?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
-# The number of candidates to choose from, without the most likely one, which the translation shows.
+# Number of choices. The most likely token is not among them, because the translation shows it.
 COUNT = 4
 
 
 def next_token(reading: Reading) -> Bet:
-    """Return the bet on the step whose distribution has the highest entropy."""
+    """Return the bet on the step whose next-token distribution has the highest entropy."""
     return of_trace(reading.trace, reading.tokenizer)
 
 
@@ -38,4 +38,4 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
         return settled(choices, shares, reason, shares)
 
     begins = f"After “{before}”" if before else "At first"
-    return Bet(f"{begins}, the model finds “{first}” most likely. Which token comes second?", choices, settle)
+    return Bet(f"{begins}, the model finds “{first}” most likely. Which token is second most likely?", choices, settle)

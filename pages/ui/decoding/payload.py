@@ -1,4 +1,4 @@
-"""Encodes a translation for the browser: every step with its candidates and the attention of every head."""
+"""Encodes a translation for the browser: each step with its candidates, and every head's attention."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.normalisation import normalise
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import HypothesisState, SearchTree, TracedTranslation
 
-# Descriptions of the decoding methods, used for translators and language models.
+# Short descriptions of the decoding methods, for translators and language models.
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
@@ -31,19 +31,19 @@ def decoding_payload(
     head: tuple[int, int],
     languages: Languages,
 ) -> bytes:
-    """Return a message of `attention_atlas.browser.wire`: every step, and the codes of all weights.
+    """Return a message of `attention_atlas.browser.wire` with every step, and all attention weights encoded as codes.
 
-    The codes of the decoder are [L * H + 1, T, B + T], where B is the number of tokens that were given to continue. The
-    codes of the source are [L * H + 1, T, S]. The last plane of each is the mean of all heads.
+    Decoder codes are [L * H + 1, T, B + T], where B is the number of tokens in a language model's given text.
+    Cross-attention codes are [L * H + 1, T, S]. The last plane of each is the mean over all heads.
 
     Args:
         traced: the translation to show.
         visited: all translations that the user has visited.
         params: the parameters that produced the translation.
-        tokenizer: names the tokens.
-        asked: the state that the browser should show, and the number of the request.
-        head: the layer and head whose attention rows are shown for a node of the tree.
-        languages: the languages of the model.
+        tokenizer: provides the token labels.
+        asked: the state that the browser should show, and the request number.
+        head: the layer and head whose attention rows are shown for a node of the beam-search tree.
+        languages: the model's source and target languages.
     """
     trace = traced.trace
     layers, heads = trace.decoder.shape[:2]
@@ -79,13 +79,13 @@ def decoding_payload(
 
 
 def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return codes of weights [L, H, T, C], followed by those of their mean over all heads."""
+    """Return the codes of weights [L, H, T, C], followed by the codes of their mean over all heads."""
     every = weights.reshape(weights.shape[0] * weights.shape[1], *mask.shape)
     return codes(np.concatenate([every, weights.mean((0, 1))[None]]), mask).ravel()
 
 
 def first_row(traced: TracedTranslation) -> int:
-    """Return the row of the trace that predicts the first token written, after the text given to a language model."""
+    """Return the trace row that predicts the first new token, after the text given to a language model."""
     return len(traced.trace.predicted_tokens) - len(traced.translation.tokens)
 
 
@@ -119,8 +119,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     forced = traced.translation.prefix
     if not forced:
         return None
-    # Decoding the forced tokens alone would be wrong: the last one may be a byte of a character that later tokens
-    # complete.
+    # Do not decode the forced tokens alone: the last one may be an incomplete character that later tokens complete.
     spans = [token.span for token in traced.translation.tokens[: len(forced)] if token.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
     return {"text": visible(text), "count": len(forced), "given": not params.forced}
@@ -131,10 +130,11 @@ def _visited(
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.tokens[:parts])
-    # The translations may differ within a multi-byte character; then no common text is shown.
+    # If two translations first differ within a multi-byte character, no common text is shown.
     common = common if other.text.startswith(common) else ""
     current = other.tokens == tuple(token.id for token in traced.translation.tokens)
-    # Several methods may produce the same translation. For the shown one, use the method that the user chose.
+    # Several methods may produce the same translation. For the translation on display, use the method that the user
+    # chose.
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.tokens)
     return {
@@ -151,11 +151,11 @@ def _visited(
 
 
 def shown_nodes(tree: SearchTree, size: int) -> list[int]:
-    """Return indices of the nodes to draw: all that survived, and the best of those pruned at each step.
+    """Return the indices of the nodes to draw: all surviving nodes, and the best pruned nodes of each step.
 
     Args:
-        tree: the search tree of a beam search.
-        size: the size of the beam; each step shows at most this many pruned nodes.
+        tree: the tree of a beam search.
+        size: the beam size, which is also the maximum number of pruned nodes per step.
     """
     shown = []
     pruned: dict[int, int] = {}

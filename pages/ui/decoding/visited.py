@@ -1,4 +1,4 @@
-"""The translations of one sentence that the user has visited, the model's own first."""
+"""The translations of one sentence that the user has visited, starting with the model's own."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"
-# The maximum number of translations in the list, because more would not fit on a screen; the first one always stays.
+# Maximum number of listed translations, as many as fit on a screen; the model's own is always kept.
 MAX_VISITED = 8
 DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed")
 
 
 @dataclass(frozen=True)
 class Visited:
-    """A translation that was decoded.
+    """A decoded translation that the user has visited.
 
     Attributes:
         tokens: token ids, including the end symbol.
-        text: the text of the tokens.
+        text: the text of the translation.
         log_prob: the log-probability, in nats.
-        params: parameters with which the same translation can be decoded again.
-        given: whether the user gave this translation for the model to read.
-        read: whether the other pages show it.
+        params: parameters that reproduce the translation.
+        given: whether the user supplied this translation for the model to read.
+        read: whether the other pages show this translation.
     """
 
     tokens: tuple[int, ...]
@@ -44,7 +44,7 @@ class Visited:
     read: bool = False
 
     def differs_from(self, other: Visited) -> int:
-        """Return the first step at which the translations differ; the length of this one if they do not."""
+        """Return the first step at which two translations differ; if they do not, the length of this translation."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
 
@@ -52,13 +52,13 @@ class Visited:
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
     """Return the translation that the user's parameters produce, and the parameters without invalid values.
 
-    If the parameters produce no translation, a message explains why, and the model's own translation is shown.
+    If the parameters are invalid, show a message with the reason, and return the model's own translation.
     """
     model = reading.translator
     params = session.params(DecodingParams).within(model.config.target_vocabulary, model.tokenizer.symbols)
     forced = params.forced
     if params.free and reading.given:
-        # Force every token of the translation that the user gave.
+        # Force every token of the translation that the user supplied.
         forced = tuple(token.id for token in reading.trace.predicted_tokens)
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
@@ -71,7 +71,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
-    """Return all translations of this sentence, including this one."""
+    """Return all visited translations of this sentence, including the current one."""
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
     first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
@@ -80,7 +80,7 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
     others = others if before == sentence else ()
     ids = tuple(token.id for token in traced.translation.tokens)
     given = reading.given and params.free
-    # The user may give another translation later, so store the tokens of this one as forced tokens.
+    # The user may supply another translation later, so store this one's tokens as forced tokens.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.tokens not in (first.tokens, *(other.tokens for other in others)):
@@ -91,37 +91,36 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
 
 
 def forget_visited() -> None:
-    """Remove all visited translations."""
     st.session_state.pop(VISITED, None)
 
 
 @dataclass(frozen=True)
 class Written:
-    """The tokens and the text of a decoded translation, without the values computed for it."""
+    """A decoded translation: only tokens and text, without the values computed for it."""
 
     tokens: tuple[int, ...]
     text: str
 
 
 def written_by(traced: TracedTranslation) -> Written:
-    """Return the decoded translation without the values computed for it."""
     return Written(ids_of(traced.translation.tokens), traced.translation.text)
 
 
 def ids_of(tokens: Sequence[Token]) -> tuple[int, ...]:
-    """Return the ids of tokens."""
     return tuple(token.id for token in tokens)
 
 
 def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
-    """Make all pages read a decoded translation; if it equals the model's own, make them read that.
+    """Make all pages show a decoded translation, or the model's own if both are the same.
 
     Args:
-        own: ids of the tokens of the model's own translation.
+        written: the decoded translation.
+        own: token ids of the model's own translation.
         params: the parameters that produced the translation.
+        tokenizer: the tokenizer of the target language.
     """
     is_own = written.tokens == own
-    # Keep showing the decoding on this page, instead of reading the translation as if the user had given it.
+    # Keep showing the decoding on this page, and do not treat the translation as one that the user supplied.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")
@@ -130,17 +129,17 @@ def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingPar
 
 
 def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
-    """Return how a translation was decoded, in words.
+    """Describe in words how a translation was decoded.
 
-    The other pages receive its text as if it had been typed, and may split it into other tokens.
+    The other pages receive only its text, which may be tokenized differently.
     """
     again = tuple(tokenizer.encode_ids(written.text))
-    # Compare only the end, because a language code may precede the text.
+    # Compare only the end, because the decoded tokens may start with a language code.
     if again == written.tokens[-len(again) :]:
         return params.in_words
-    return f"{params.in_words}; read from its text, which is split into different tokens from those that were written"
+    return f"{params.in_words}; read from its text, which is tokenized differently from what was decoded"
 
 
 def decoded(params: DecodingParams) -> dict[str, object]:
-    """Return the parameters that determine the result of decoding."""
+    """Return the parameters that determine the decoded text."""
     return {name: value for name, value in asdict(params).items() if name in DECODED}

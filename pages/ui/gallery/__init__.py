@@ -1,1 +1,1 @@
-"""The gallery of heads."""
+"""The "Gallery of heads" page."""

@@ -1,4 +1,4 @@
-"""The exhibits of the gallery, drawn by one JavaScript component."""
+"""The gallery's exhibits, all shown by one JavaScript component."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
-# Session key of the exhibit that was clicked, kept until the run caused by the click reaches the gallery. If a sentence
-# was clicked, the value includes the number of the sentence.
+# Session-state key for the clicked exhibit and example, kept until the script run caused by the click reaches the
+# gallery.
 CLICKED = "_clicked_exhibit"
 
 draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
-    """Draw the exhibits found in this model, and name those that were not found; a click opens the head.
+    """Show the exhibits found in this model, and list the ones that were not found; clicking an exhibit opens the head.
 
     Args:
-        gallery: the gallery that was made for the translator's model.
+        gallery: the gallery computed for the translator.
+        translator: the model.
     """
     languages = translator.languages
     found = [each for each in gallery.exhibits if each.does_it]
@@ -61,15 +62,14 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if missing:
         st.caption(f"Not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` makes this page from {gallery.sentences} sentences. The text alone "
-        f"decides where a task expects a head to look. A card needs a head with {DOES:.0%} of its attention there. "
-        f"Unless the card is about a general rule, that must be {MARGIN:.0%} of its attention more than the head's "
-        "general rules explain."
+        f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
+        f"should look is decided from the text alone. A card needs a head with {DOES:.0%} of its attention there. "
+        f"Unless the card shows a general rule, this share must also exceed by {MARGIN:.0%} what general rules explain."
     )
 
 
 def _not_found(exhibit: Exhibit, languages: Languages) -> str:
-    """Return Markdown that states with numbers that no head of this kind was found."""
+    """Return Markdown that states, with the best head's numbers, that no head does an exhibit's task."""
     rule = ""
     if exhibit.rule and exhibit.share >= DOES:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
@@ -81,7 +81,10 @@ def _not_found(exhibit: Exhibit, languages: Languages) -> str:
 
 
 def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
-    """Return the exhibit and the example that an untrusted message names; a head alone opens on its best sentence."""
+    """Return the exhibit and example named by an untrusted message; None if the message is invalid.
+
+    A message that names only a head gets the head's best example.
+    """
     if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
         return None
     number, at = (*opened, 0)[:2]
@@ -91,7 +94,7 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
 
 
 def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
-    """Return the address of a head on an example sentence, with the words of the link pinned."""
+    """Return the URL parameters that open a head on an example sentence, with the words of the link pinned."""
     chosen = replace(
         session.attention(),
         layer=exhibit.layer,
@@ -124,12 +127,12 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a word or a token as users see it; a space on its own is made visible."""
+    """Return a word or token as displayed to users; a lone space is made visible."""
     return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
-    """Return a sentence for display: the word that looks, and the weight of each word that it looks at."""
+    """Return an example sentence's data for the browser: the word that looks, and the weight of each word looked at."""
     labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
     read, written = shown(example.read), shown(example.written)
     if exhibit.kind == "encoder":

@@ -1,1 +1,1 @@
-"""The choice of a kind of attention, a layer and a head, and sentences about a head."""
+"""Controls that choose an attention kind, layer and head, and text with links to heads."""

@@ -1,4 +1,4 @@
-"""Controls that choose kind, layer and head, on pages without the attention browser."""
+"""Controls that choose an attention kind, layer and head on pages without the attention browser."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from transformer.values.trace import Kind, Trace
 def pick_kind(
     kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
 ) -> Kind:
-    """Draw the choice of the kind of attention, if there are several; return the chosen kind.
+    """Return the chosen attention kind; show the control that chooses it if the model has several.
 
     Args:
-        kinds: the kinds that the model has.
+        kinds: the model's attention kinds.
         of: the class of the page's parameters.
-        titles: the titles of the kinds.
+        titles: the titles of the attention kinds.
         options: further options of `st.segmented_control`.
     """
     chosen = shown_kind(kinds, of)
@@ -41,18 +41,19 @@ def pick_kind(
 
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
-    """Return the chosen kind, or the first one if the model does not have it."""
+    """Return the chosen attention kind, or the model's first one if the model does not have the chosen one."""
     chosen = session.params(of).kind
     return chosen if chosen in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
-    """Draw the boxes for layer and head; return the choice, limited to the layers and heads of the model.
+    """Show select boxes for layer and head; return the choice, limited to the model's layers and heads.
 
     Args:
-        reading, kind: the text and the kind of attention that determine the numbers of layers and heads.
+        reading: the text and its attention maps.
+        kind: the attention kind.
         page: the prefix of the boxes' keys.
-        head: whether the user can choose a head as well as a layer.
+        head: whether the user chooses a head as well as a layer.
     """
     counts = reading.trace.attention(kind).shape[:2]
     choice = reading.choice(kind)
@@ -72,9 +73,10 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 
 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
-    """Return the row and column of the pinned cell; if none is pinned, those of the chosen head's strongest cell.
+    """Return row and column of the pinned cell; if no cell is pinned, those of the chosen head's strongest link.
 
-    Links to special tokens count only if there are no others: heads without a task rest on special tokens.
+    Links to special tokens count only if there are no others, because idle heads park their attention on special
+    tokens.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

@@ -1,4 +1,4 @@
-"""Protocols for a text that a model of any kind has read, for the pages about heads."""
+"""Protocols for a text and its model run, used by pages about heads with any type of model."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ from transformer.values.weights import Weights
 
 
 class MapReading(Protocol):
-    """The attention of a text. The trace lists the model's parts in `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
+    """A text and its attention maps. The trace lists the model's parts in `Trace.kinds`, `Trace.stacks` and
+    `Trace.parts`.
+    """
 
     @property
     def trace(self) -> Trace: ...
 
     @property
     def translator(self) -> Translator | None:
-        """The model if it is a translator, for which there are measurements over many sentences; else None."""
+        """The model if it is a translator; else None. Only translators have measurements over many sentences."""
         ...
 
     @property
     def maps(self) -> HeadMaps:
-        """The pages that open the heads."""
+        """The pages that open the model's heads."""
         ...
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of all heads of a kind on this text."""
+        """Return the metrics of all heads of an attention kind on this text."""
         ...
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the shown head of a kind: the user's choice, or else the most informative head for the text."""
+        """Return the head to show for an attention kind: the user's choice, or else the most informative head."""
         ...
 
 
 class HeadReading(MapReading, Protocol):
-    """A text that a model of this app has read."""
+    """A text that one of this app's own models has read."""
 
     @property
     def config(self) -> TransformerConfig: ...
@@ -56,20 +58,20 @@ class HeadReading(MapReading, Protocol):
 
     @property
     def languages(self) -> Languages | None:
-        """The languages of the model; None if it does not translate."""
+        """The model's source and target languages; None if the model does not translate."""
         ...
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return a trace with all intermediate values; the interventions may switch the mask off."""
+        """Return a trace with all intermediate values; `interventions` may switch the mask off."""
         ...
 
     def weights(self) -> Weights:
-        """Return the parameters of the model."""
+        """Return the model's parameters."""
         ...
 
 
 class TracedReading(HeadReading, Protocol):
-    """A text whose trace other runs build on."""
+    """A text with a cached trace that further model runs build on."""
 
     @property
     def runs(self) -> CachedRuns: ...

@@ -1,4 +1,4 @@
-"""The pages that show the maps of heads, and functions that open a head there."""
+"""The pages that show attention maps, and functions that open a head on these pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class KindPage:
-    """The page of one kind of attention: its file, its title, and a description of which words look at which."""
+    """The page for one attention kind: its script, its title, and a description of which words look at which."""
 
     path: str
     title: str
@@ -32,11 +32,11 @@ class KindPage:
 
     @property
     def address(self) -> str:
-        """The page's path in an address."""
+        """The page's URL path."""
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:
-        """Return the sentence that says which words look at which words, in the model's languages."""
+        """Return the description of which words look at which, with the names of the model's languages."""
         return self.looks.format(source=languages.source.name, target=languages.target.name)
 
 
@@ -52,12 +52,12 @@ PAGES: dict[Kind, KindPage] = {
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """The pages that show the heads of a model.
+    """The pages that show the maps of a model's heads.
 
     Attributes:
-        pages: the page of each kind of attention that the model has.
-        params: the class of parameters that chooses the head there.
-        also: returns further parameters that these pages need to show a map of a kind.
+        pages: the page for each of the model's attention kinds.
+        params: the parameter class that stores the chosen head.
+        also: returns further parameters that a page needs to show the maps of an attention kind.
     """
 
     pages: Mapping[Kind, KindPage]
@@ -65,42 +65,45 @@ class HeadMaps:
     also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
-        """Return parameters that choose a head; layer and head count from 0."""
+        """Return the parameters that choose a head; layer and head are 0-based."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
-        """Make the page show a map of a kind; for callbacks, and before a page change."""
+        """Store the further parameters for an attention kind; call this in a callback or before switching pages."""
         for value in self.also(kind):
             session.store(value)
 
 
-# The pages of a translator.
+# The attention pages of a translator.
 MAPS = HeadMaps(PAGES)
 
 
-# Session key of the head that was clicked in a chart, kept until the run caused by the click reaches the chart.
+# Session-state key for the head that was clicked in a chart, kept until the script run caused by the click reaches the
+# chart.
 CLICKED = "_clicked_head"
 
 
 def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
-    """Go to the page of a kind with a head chosen; layer and head count from 0."""
+    """Choose a head and switch to the page for its attention kind; layer and head are 0-based."""
     session.store_attention(maps.at(layer, head))
     maps.prepare(kind)
     st.switch_page(maps.pages[kind].path)
 
 
 def head_title(kind: Kind, layer: int, head: int) -> str:
-    """Return the name of a head for use in a sentence; layer and head count from 0."""
+    """Return the name of a head for use in a sentence; layer and head are 0-based."""
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
 def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
-    """Return `head_title` as a Markdown link that opens the head in a new tab, so that this page keeps its results.
+    """Return `head_title` as a Markdown link that opens the head in a new tab, so that the current page keeps its
+    results.
 
     Args:
-        kind, layer, head: the head; layer and head count from 0.
-        maps: pages that show it.
-        row: the only one that is pinned there, from 0; None leaves the pins as they are.
+        kind: the attention kind.
+        layer, head: the head, 0-based.
+        maps: the pages that show the model's heads.
+        row: the 0-based row to pin, with no other pins; None leaves the pins unchanged.
     """
     chosen, pins = maps.at(layer, head), session.params(PinParams)
     if row is not None and maps.params is AttentionParams:
@@ -114,7 +117,14 @@ def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: i
 
 
 def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: HeadMaps = MAPS) -> None:
-    """Draw a button that opens a head, counted from 0; `name` makes its key unique on the page."""
+    """Show a button that opens a head.
+
+    Args:
+        kind: the attention kind.
+        layer, head: the head, 0-based.
+        name: makes the button's key unique on the page.
+        maps: the pages that show the model's heads.
+    """
     if st.button(
         f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
         key=f"{name}_{kind}",
@@ -133,15 +143,16 @@ def chart_of_heads(
     head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
     maps: HeadMaps = MAPS,
 ) -> None:
-    """Draw a chart whose marks are heads; a click on a mark opens its head.
+    """Show a chart whose marks represent heads; clicking a mark opens the head.
 
     Args:
         chart: a chart with a selection `PICK` of both fields.
-        kind: the kind of the heads; None if each head has its own in a field `kind`, which other marks lack.
+        kind: the attention kind of all heads; None if each mark has a field `kind`. A mark without `kind` opens
+            nothing.
         key: the key of the chart.
-        description: a description of the chart for users who cannot see it.
-        fields: the fields with the layer and head of a mark, counted from 1.
-        head_at: returns the layer and head of a mark, from 0, if its fields do not state them.
+        description: a text alternative for users who cannot see the chart.
+        fields: the fields that hold a mark's 1-based layer and head.
+        head_at: returns the 0-based layer and head of a mark; None if `fields` hold them.
         maps: the pages that open the heads.
     """
 

@@ -1,4 +1,4 @@
-"""Draws a paragraph in which heads are links to their maps."""
+"""Shows a paragraph with links to heads."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 
 draw_prose = component("prose/prose")
-# Session key of the clicked head's kind, kept until the run caused by the click reaches the paragraph.
+# Session-state key for the clicked head's attention kind, kept until the script run caused by the click reaches the
+# paragraph.
 CLICKED = "_clicked_link"
 
 
 def prose(
     key: str, parts: list[str | HeadLink], maps: HeadMaps = MAPS, *, opened: Callable[[], None] | None = None
 ) -> None:
-    """Draw a paragraph; a click on a head opens its map.
+    """Show a paragraph; clicking a head opens the head's map.
 
     Args:
         key: the key of the component.
-        parts: plain texts and heads, in order.
+        parts: plain texts and heads, in reading order.
         maps: the pages that open the heads.
-        opened: called after a click on a head, before the page runs again.
+        opened: called after a click on a head, before the page's script runs again.
     """
     if not parts:
         return

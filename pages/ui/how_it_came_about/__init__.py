@@ -1,1 +1,1 @@
-"""The "How it came about" page: the attribution graph of a predicted token, and the score of one cell."""
+"""The "How it came about" page: the attribution graph of a predicted token, and the terms of one attention score."""

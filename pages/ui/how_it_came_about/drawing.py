@@ -1,4 +1,4 @@
-"""The graph as a drawing: layers from bottom to top, source on the left, prefix on the right. Pure."""
+"""The attribution graph as a chart: layers from bottom to top, source on the left, prefix on the right. Pure."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
 from transformer.values.kinds import KINDS
 from transformer.values.trace import STACKS
 
-# Height of each kind of node within its layer.
+# Height of each type of node within its layer.
 RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
-# Kinds of nodes, with their colours and shapes.
+# Types of nodes; SHAPES has the shape for each type.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "square")
-# Points of a curve.
+# Number of points per curve.
 STEPS = 25
-# Heights by which an edge may be bent, the preferred one first.
+# Heights by which an edge may be bent, in order of preference.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
-# Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
+# Distance between heads of the same layer and token, relative to the width of a token with one head. Labels fit in
+# between.
 APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """One row per drawn node: name, group, value, what it is the sum of, short label, and place x, y.
+    """Return a table with one row per drawn node: name, group, value, the parts of the value, short label, and x, y.
 
-    The index is that of the graph's nodes. The biases follow in the order of `STACKS`; they and tokens read nothing.
+    The index is the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias nodes
+    have no incoming edges.
     """
     nodes = _drawn_nodes(graph, drawn)
     columns = _columns(nodes)
@@ -46,7 +48,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
         places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
-        # Heads of one layer at one token stand side by side.
+        # Place heads of the same layer and token side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
     own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
@@ -72,7 +74,10 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 
 
 def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """One row per drawn edge from the biases: from, to, and its value in logits; the index is the receiver."""
+    """Return a table with one row per drawn edge from a bias node: from, to, and value in logits.
+
+    The index is the receiver's index in the graph.
+    """
     receivers = [graph.nodes[index] for index in drawn.biased]
     return pd.DataFrame(
         {
@@ -85,7 +90,7 @@ def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 
 
 def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """One row per drawn edge, the largest first: from, to, and the predicted effect in logits."""
+    """Return a table with one row per drawn edge, largest first: from, to, and predicted effect in logits."""
     ends = graph.paths(drawn.edges)
     return pd.DataFrame(
         {
@@ -104,15 +109,19 @@ def graph_chart(
     paths: pd.DataFrame,
     picked: int,
 ) -> alt.LayerChart:
-    """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
+    """Return a chart of nodes and edges; clicking an edge sets the selection `PICK`, whose field `path` is 1-based.
 
-    Edges from the biases are dotted; their numbers follow those of the paths.
+    Edges from bias nodes are dotted, and their numbers follow those of the paths.
 
     Args:
-        nodes, paths: the tables of this graph; `paths` may have a column of measured effects.
-        picked: number of the edge that is emphasised, from 0.
+        graph: the attribution graph.
+        drawn: the part of the graph to draw.
+        question: the predicted token, and the labels of all tokens.
+        nodes: the table made by `node_table`.
+        paths: the table made by `path_table`, with an optional column of measured effects.
+        picked: the 0-based number of the highlighted edge.
     """
-    # Paths count from 1; the edges from the biases, which no cut removes, from the end of the paths.
+    # Paths have the first numbers, from 1. Edges from bias nodes, which cannot be cut, have the numbers after them.
     biases = bias_table(graph, drawn, question)
     ends = [
         *((graph.senders[edge], graph.receivers[edge]) for edge in drawn.edges),
@@ -167,7 +176,7 @@ def graph_chart(
     )
     heads = PALETTE["heads"]
     places = {"token": 1, "biases": 1, "prediction": 2}
-    # A token and the biases read nothing, so they are no sum.
+    # Token and bias nodes have no incoming edges, so their values are not sums.
     marks = alt.Chart(
         nodes.assign(
             told=[typeset(value, "+.3f") for value in nodes.value],
@@ -203,12 +212,12 @@ def graph_chart(
 
 
 def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
-    """The points of the edges between some nodes, by the numbers of the edges, from 1."""
+    """Return the points of the edges between drawn nodes; the column `path` is the edge's 1-based number."""
     curves, width = [], float(nodes.x.max() - nodes.x.min()) + 1
     for number, (sender, receiver) in enumerate(ends, start=1):
         start, end = nodes.loc[sender], nodes.loc[receiver]
         at = np.linspace(0, 1, STEPS)
-        # Edges that pass other nodes of their token bend, so that they can be told apart.
+        # Bend edges that pass other nodes of the same token, so that the edges can be distinguished.
         bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
         curves.append(
             pd.DataFrame(
@@ -224,24 +233,24 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bias(node: Node) -> Node:
-    """The node of the biases that a node reads."""
+    """Return the bias node of a node's stack."""
     return Node("bias", None, node.stack, None, -1)
 
 
 def _bias_index(graph: AttributionGraph, node: Node) -> int:
-    """The index of those biases, which follow the graph's own nodes."""
+    """Return the index of the bias node of a node's stack; bias nodes come after the graph's own nodes."""
     return len(graph.nodes) + STACKS.index(node.stack)
 
 
 def _drawn_nodes(graph: AttributionGraph, drawn: PrunedGraph) -> list[Node]:
-    """The drawn nodes of the graph, then the biases that one of them reads."""
+    """Return the drawn nodes of the graph, followed by the bias nodes with a drawn edge."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
     stacks = {graph.nodes[index].stack for index in drawn.biased}
     return nodes + [Node("bias", None, stack, None, -1) for stack in STACKS if stack in stacks]
 
 
 def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
-    """The height by which an edge is bent, so that it passes no node on its way to another token."""
+    """Return the height by which to bend an edge to another token so that the edge avoids all nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0
@@ -253,7 +262,7 @@ def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 def _unseen_tokens(
     graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
-    """The names of columns whose own token is not drawn."""
+    """Return a chart with the labels of columns whose token node is not drawn."""
     nodes = _drawn_nodes(graph, drawn)
     seen = {_column(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(
@@ -272,7 +281,7 @@ def _unseen_tokens(
 
 
 def _columns(nodes: list[Node]) -> dict[tuple[bool, int], float]:
-    """The middle of each token's column; a column is as wide as its longest row of heads."""
+    """Return the centre of each token's column; a column is as wide as its widest row of heads."""
     seen = sorted((node for node in nodes if node.kind != "target"), key=_column)
     rows = Counter((_column(node), node.place and node.place.layer, node.attention) for node in seen)
     middles: dict[tuple[bool, int], float] = {}
@@ -280,7 +289,7 @@ def _columns(nodes: list[Node]) -> dict[tuple[bool, int], float]:
     last: tuple[bool, int] | None = None
     for column in dict.fromkeys(map(_column, seen)):
         width = max(1.0, APART * max(count for (each, *_), count in rows.items() if each == column))
-        # The source and the prefix are apart.
+        # Leave a gap between the source and the prefix.
         end += 1.0 if last is not None and last[0] != column[0] else 0.0
         middles[column], end, last = end + width / 2, end + width, column
     return middles

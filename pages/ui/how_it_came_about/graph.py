@@ -1,4 +1,4 @@
-"""The graph of a predicted token, and one path of it: predicted, cut and measured."""
+"""The attribution graph of a predicted token, and one of its paths: predicted effect, ablation and measured effect."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from transformer.surveys.paths import PathStatistics, path_statistics
 
 
 def show_graph(reading: TracedReading) -> None:
-    """Draw the graph, the chosen path, and what may be concluded."""
+    """Show the graph, the chosen path, and the conclusions that the measurements allow."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = pick_question(reading)
-        st.number_input("Nodes at most", step=5, width=140, **bind_number(GraphParams, "most"))
+        st.number_input("Maximum nodes", step=5, width=140, **bind_number(GraphParams, "most"))
     try:
         experiment = carry(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
         graph = reading.runs.get(graph_run)
@@ -59,24 +59,24 @@ def show_graph(reading: TracedReading) -> None:
     st.markdown(describe_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"Drawn: {drawn.kept:.0%} of the flow; thick lines carry most",
+        f"The chart shows {drawn.kept:.0%} of the flow; thicker lines carry more",
         rows=2,
     ):
-        # A chart remembers the last click. A path chosen elsewhere gets a new chart.
+        # A chart remembers its last click, so use a new chart when a path is chosen in another way.
         key = f"graph_drawing_{picked}"
         show_altair(
             graph_chart(graph, drawn, question, nodes, paths, picked),
             key=key,
             selection_mode=PICK,
             on_select=lambda: _pick(key, len(ends)),
-            alt="Graph of the parts of the model that a predicted token came from; the tables below have the numbers.",
+            alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
     if ends:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     st.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
         **bind(GraphParams, "every"),
-        help="Each path is cut in a run of its own; all others stay.",
+        help="Each path is cut in a separate model run, in which all other paths stay.",
     )
     if params.every and len(ends) > 2:
         st.markdown(
@@ -86,7 +86,7 @@ def show_graph(reading: TracedReading) -> None:
         )
     _show_conclusion(reading)
     numbers = nodes.drop(columns=["x", "y", "short"])
-    # The biases are no part that a sentence can do without, so their edges are not cut.
+    # Add edges from bias nodes only here: they are never cut, because no sentence can do without the biases.
     paths = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
     show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
@@ -108,26 +108,26 @@ def show_graph(reading: TracedReading) -> None:
 
 
 def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:
-    """Markdown: the sum, how exact it is, and how much of it is drawn."""
+    """Return Markdown that states the explained value, the error of the sums, and the share of the flow drawn."""
     what = "The logit of" if not question.other else "The logit difference"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. Every node is the sum of "
-        f"the edges into it, here to within {typeset(graph.error().max(), '.0e')}. Drawn are the "
-        f"{len(drawn.edges)} edges of at least {typeset(drawn.threshold, '.2f')} logits that lead to it; they carry "
-        f"**{drawn.kept:.0%}** of the absolute flow. Dotted edges come from biases; "
-        f"those that the token reads directly add {typeset(graph.biases[-1], '+.2f')}."
+        f"the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The chart shows the "
+        f"{len(drawn.edges)} edges of at least {typeset(drawn.threshold, '.2f')} logits that lead to the prediction; "
+        f"they carry **{drawn.kept:.0%}** of the absolute flow. Dotted edges come from biases; "
+        f"those that lead directly to the prediction add {typeset(graph.biases[-1], '+.2f')}."
     )
 
 
 def _telling_path(ends: tuple[Path, ...]) -> int:
-    """The largest path into a head, whose map has a row for it."""
+    """Return the index of the largest path that ends in a head, because a head has an attention map; else 0."""
     return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
 def _pick(key: str, paths: int) -> None:
-    """Callback of a click on an edge; the drawing has so many paths."""
+    """Callback for a click on an edge; `paths` is the number of paths, which excludes edges from bias nodes."""
     points = st.session_state[key].selection[PICK]
-    # The numbers after those of the paths are edges from the biases, which no cut removes.
+    # Higher numbers are edges from bias nodes, which cannot be cut.
     if points and int(points[0]["path"]) <= paths:
         session.update(GraphParams, path=int(points[0]["path"]) - 1, cut=False)
 
@@ -140,7 +140,7 @@ def _show_path(
     picked: int,
     value: float,
 ) -> None:
-    """Draw the box of paths, the effect of cutting the chosen one, and the row of the map that carries it."""
+    """Show the select box for a path, the effect of cutting the chosen path, and the attention row that carries it."""
     names = [
         f"{number}. {row['from']} → {row.to} ({typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)
@@ -157,7 +157,7 @@ def _show_path(
         st.toggle(
             "Switch this path off",
             **bind(GraphParams, "cut"),
-            help="The receiver reads without what the sender wrote. All other parts still read it.",
+            help="The receiver's input no longer contains the sender's output. All other components still receive it.",
         )
     sender, receiver = ends[picked]
     predicted = float(paths.predicted.iloc[picked])
@@ -178,7 +178,7 @@ def _show_path(
     st.markdown(
         f"The row of “{markdown(question.label(node.stack, query))}” in "
         f"{linked_head(kind, layer, head, reading.maps, query)}"
-        + (" carries this path:" if node is receiver else " is where its sender looked:")
+        + (" carries this path:" if node is receiver else " shows where the path's sender looked:")
     )
     show_altair(
         matrix(
@@ -211,10 +211,11 @@ def _show_path(
 
 
 def _show_conclusion(reading: TracedReading) -> None:
-    """Say how far a path can be believed, from the recorded measurement."""
+    """Show how reliable a path's predicted effect is, according to recorded measurements."""
     if reading.translator is None:
         st.caption(
-            "A path is a hypothesis until it is cut. Over many sentences, this was measured for translators only."
+            "A path is a hypothesis until it is cut. Predictions were compared with cuts over many sentences only for "
+            "translators."
         )
         return
     recorded = measured(PATHS, reading.translator)
@@ -225,24 +226,25 @@ def _show_conclusion(reading: TracedReading) -> None:
             path_statistics,
             label="Measure over 50 sentences",
             turns=LONG_RUNS,
-            missing="Whether the graph predicts what cuts do was not measured for this model.",
+            missing="It was not measured how well the graph predicts the effects of cuts in this model.",
         )
         return
     st.markdown(describe_conclusion(recorded))
     st.caption(
-        f"Measured on one random token of each of {recorded.sentences} sentences, {recorded.paths:.0f} paths each; 95% "
-        f"intervals by bootstrap. Computed by `{PATHS.beside(reading.translator).command}`."
+        f"Measured on one random token in each of {recorded.sentences} sentences, with {recorded.paths:.0f} paths per "
+        f"token; 95% intervals by bootstrap. Computed by `{PATHS.beside(reading.translator).command}`."
     )
 
 
 def describe_conclusion(recorded: PathStatistics) -> str:
-    """Markdown: one sentence of what may be concluded, and the numbers behind it."""
+    """Return Markdown with the conclusion that the recorded measurements allow, and the numbers behind it."""
     difference, logit, sign = (
         f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"
         for each in (recorded.difference, recorded.logit, recorded.sign)
     )
     return (
-        "**You may conclude** that a thick path for one token *against another* is worth cutting, not that the model "
-        "needs it: the cut decides. Predicted and measured effects have a rank correlation of "
-        f"**{difference}**, and a share of **{sign}** has the same sign. For a logit alone it is only **{logit}**."
+        "**You may conclude** that a thick path for one token *against another* is worth cutting. Only the cut shows "
+        "whether the model needs the path. Predicted and measured effects have a rank correlation of "
+        f"**{difference}**, and a share of **{sign}** has the same sign. For a single logit, the correlation is only "
+        f"**{logit}**."
     )

@@ -1,4 +1,4 @@
-"""The predicted token that the page follows back, and the names of the parts of the model that it comes from."""
+"""The predicted token that the page explains, and the names of the model components that contribute to it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from transformer.values.trace import Stack, Trace
 
 @dataclass(frozen=True)
 class PathQuestion:
-    """A predicted token, alone or against another one.
+    """A predicted token to explain, alone or compared with another token.
 
     Attributes:
-        target: of the graph.
-        token: its label.
-        other: label of the other token; empty for none.
-        source, prefix: labels of the tokens that are read; equal ones are distinguished.
+        target: the target of the attribution graph.
+        token: the predicted token's label.
+        other: the other token's label; empty for none.
+        source, prefix: labels of the tokens that the encoder and the decoder read; identical labels are numbered.
     """
 
     target: Target
@@ -41,15 +41,15 @@ class PathQuestion:
 
     @property
     def explained(self) -> str:
-        """The token, and the other one, as text."""
+        """The predicted token and, if there is one, the other token, as text."""
         return f"“{self.token}”" + (f" and not “{self.other}”" if self.other else "")
 
     def label(self, stack: Stack, position: int) -> str:
-        """Label of the token that a stack reads at a position."""
+        """Return the label of the token at a position of a stack's input."""
         return (self.source if stack == "encoder" else self.prefix)[position]
 
     def name(self, node: Node) -> str:
-        """Name of a node of the graph; layers and heads count from 1."""
+        """Return the name of a graph node, with 1-based layer and head."""
         if node.kind == "target":
             return self.explained
         if node.kind == "bias":
@@ -62,7 +62,7 @@ class PathQuestion:
 
 
 def part_name(part: Writer | None) -> str:
-    """Name of a part of the model; None for all others together."""
+    """Return the name of a model component; None stands for all unlisted components together."""
     if part is None:
         return "all others"
     place, number = part
@@ -74,12 +74,12 @@ def part_name(part: Writer | None) -> str:
 
 
 def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
-    """Labels of tokens without the sign of a space; equal ones are distinguished."""
+    """Return the labels of tokens without space marks; identical labels are numbered."""
     return tuple(disambiguated(bare(token_label(token, text)) for token in tokens))
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
-    """Draw the predicted tokens as buttons and the other candidates as a box; returns the question."""
+    """Show the predicted tokens as buttons and the other candidates in a select box; return the resulting question."""
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)
     position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
@@ -90,7 +90,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=lambda at: markdown(predicted[at]),
         key=preset("graph_token", position),
         on_change=when_chosen("graph_token", lambda at: session.store(session.params(GraphParams).at(at))),
-        help="Each button stands for a step of the model.",
+        help="Each button is one token that the model predicted, in order.",
     )
     candidates = [
         int(each)
@@ -107,8 +107,8 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         format_func=labels.__getitem__,
         key=preset(key, against),
         on_change=lambda: session.update(GraphParams, against=st.session_state[key], path=-1),
-        help="The graph splits the difference of two logits. The logit alone is predicted far worse, because a change "
-        "of the last norm moves all logits together.",
+        help="The graph splits the difference of two logits. It predicts a single logit far less well, because a "
+        "change in the last norm shifts all logits together.",
     )
     return PathQuestion(
         Target((position,), None if against == NOTHING else (against,)),
@@ -120,6 +120,8 @@ def pick_question(reading: TracedReading) -> PathQuestion:
 
 
 def _least_certain(trace: Trace) -> int:
-    """The position at which a translator was least certain; the last one of a text that a model continues."""
+    """Return the position to explain by default: a translator's least certain step, or the last token of a continued
+    text.
+    """
     words = [at for at, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
     return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

@@ -1,4 +1,4 @@
-"""Why a head looks at a token: its score as a small map of pairs of parts, which adds up to the score."""
+"""Explains why a head looks at a token: the attention score as a sum over pairs of model components."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.running.runs.graph import ScorePairsRun
 
-# Parts of the map on either side, without all others together.
+# Maximum number of named components per side; all others share one row or column.
 LARGEST = 7
 
 
 def show_score(reading: TracedReading) -> None:
-    """Draw the boxes of the cell, and the pairs of its score."""
+    """Show the select boxes for the cell, and a map of the terms of the cell's score."""
     trace, params = reading.trace, session.params(GraphParams)
     kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
     layers, heads, queries, keys = trace.attention(kind).shape
@@ -88,11 +88,12 @@ def show_score(reading: TracedReading) -> None:
                 titles=("wrote the query", "wrote the key"),
             ),
             key="graph_score",
-            alt="Map of the pairs of parts of the model whose products add up to a score; the table has the numbers.",
+            alt="Map of a score's terms: each cell is the product of two components, and all cells add up to the "
+            "score; the table lists the values.",
         )
     st.caption(
-        "The scales of the norms are taken as they are. Softmax compares the scores of a row, so a part that all keys "
-        "share does not change where the head looks. A pair is a description of this score; it was not cut."
+        "The norms' scales are treated as constants. Softmax compares the scores in a row, so a term that is equal for "
+        "all keys does not change where the head looks. The terms describe this score; they were not tested by cuts."
     )
     table = pd.DataFrame(
         [(row, column, float(scores[at, to])) for at, row in enumerate(rows) for to, column in enumerate(columns)],
@@ -119,7 +120,7 @@ def show_score(reading: TracedReading) -> None:
 
 
 def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
-    """Draw a box that chooses a number of the cell; numbers are shown from 1."""
+    """Show a select box for one coordinate of the cell; numbers are displayed from 1."""
     names = {each: str(each + 1) if labels is None else labels[each] for each in options}
     key = key_for(f"graph_{name}", names.values())
     st.selectbox(

@@ -1,4 +1,4 @@
-"""Computes one cell of one head step by step."""
+"""Computes one cell of one head's attention step by step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.values.trace import Kind, Trace
 
 
 def show_cell(reading: HeadReading) -> None:
-    """Draw the map in which a cell is chosen, the results of the chosen cell, and every step of its computation."""
+    """Show a map on which the user picks a cell, that cell's results, and every step of the cell's computation."""
     trace = reading.detailed()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = pick_kind(trace.kinds, InsideParams, TITLES)
@@ -69,12 +69,12 @@ def show_cell(reading: HeadReading) -> None:
 
 
 def _score(found: Cell) -> None:
-    """Draw steps 1 and 2: the dot product of query and key, and its scaling."""
+    """Show steps 1 and 2: the dot product of query and key, and its scaling."""
     st.subheader("1. Query times key, 2. divided by √K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
     if found.bias:
-        biased = f", and with the bias {typeset(found.bias, '.6f')} of their distance {typeset(score, '.6f')}"
+        biased = f", and adding the distance bias {typeset(found.bias, '.6f')} gives {typeset(score, '.6f')}"
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
         show_plotly(
@@ -86,7 +86,7 @@ def _score(found: Cell) -> None:
                 height=230,
             ),
             key="inside_vectors",
-            alt="The query, the key, and their product element by element; the table has both.",
+            alt="The query, the key, and their element-wise product; the table lists the values.",
         )
         st.markdown(
             f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last row of the table). "
@@ -99,7 +99,7 @@ def _score(found: Cell) -> None:
 
 
 def _softmax(found: Cell, columns: list[str], column: int) -> None:
-    """Draw steps 3 and 4: the mask and the softmax."""
+    """Show steps 3 and 4: the mask and the softmax."""
     st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
     total = found.exponentials.sum()
     words, sums = st.columns([5, 6], gap="large")
@@ -120,7 +120,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
-    """Draw step 5: weight times value."""
+    """Show step 5: the values, multiplied by their weights and added up."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
@@ -132,21 +132,20 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
                 name="value",
             ),
             key="inside_values",
-            alt="The weighted value of every column, and their sum; the table has the numbers.",
+            alt="The weighted value vector of every column, and the sum; the table lists the values.",
         )
     with sums:
         show_table(value_table(found, columns), "inside_value_sums")
         off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
         st.markdown(
-            "Each row is weight × value of one column; added up they are the head’s output for this row, which the "
-            f"trace has as well: the largest difference is {typeset(off, '.1e')}."
+            "Each row is one column's weight × value. The rows add up to the head’s output for this row, which the "
+            f"trace also contains: the largest difference is {typeset(off, '.1e')}."
         )
 
 
 def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
-    """Return the vector that an attention sub-layer added to the residual stream of a row, [D].
-
-    This is correct for pre-norm only.
+    """Return the vector, [D], that an attention sub-layer adds to the residual stream at a row. Valid for pre-norm
+    only.
     """
     stack = "encoder" if kind == "encoder" else "decoder"
     part = "cross_attention" if kind == "cross" else "self_attention"
@@ -157,10 +156,14 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 def _output(
     found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
-    """Draw step 6: the output projection and the addition to the residual stream.
+    """Show step 6: the output projection and the addition to the residual stream.
 
     Args:
-        grown: the vector that the sub-layer added to this row according to the trace; None if the trace lacks it.
+        found: the cell.
+        whole: the contributions of all heads in the layer.
+        columns: the labels of the columns.
+        row, head: the cell's row and head.
+        grown: the vector that the sub-layer added to this row according to the trace; None for post-norm.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
@@ -168,7 +171,9 @@ def _output(
     agrees = (
         ""
         if grown is None
-        else (f"; the stream in the trace grows by the same, to {typeset(np.abs(grown - output).max(), '.1e')}")
+        else (
+            f"; the stream in the trace changes by the same vector, to {typeset(np.abs(grown - output).max(), '.1e')}"
+        )
     )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
@@ -176,7 +181,7 @@ def _output(
         show_altair(
             term_chart(table),
             key="inside_terms",
-            alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
+            alt="For each column, the weight and the norm of the vector that it writes; the table lists the values.",
         )
     with words:
         show_table(table, "inside_term_numbers", digits=4)
@@ -184,7 +189,7 @@ def _output(
         term = float(np.linalg.norm(found.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(found.head_term):.2f}. In the direction of the head’s term, that is {share:.1%} of "
+            f"norm {np.linalg.norm(found.head_term):.2f}. Projected onto the head’s term, that is {share:.1%} of "
             f"it. The terms of all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm "
             f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
             "2020): compare the two panels."
@@ -208,7 +213,7 @@ def _output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Return bar charts of weights and norms side by side, with one bar per column of the map."""
+    """Return two bar charts, one above the other: each column's weight, and the norm of the vector that it writes."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -228,7 +233,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 def _unique(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
-    """State whether other attention weights would have produced the same output."""
+    """State whether other attention weights would produce the same output."""
     st.subheader("Could other weights have given the same output?", anchor=False)
     found = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(found.visible[row]), int(found.rank[row])
@@ -242,14 +247,14 @@ def _unique(
         )
     else:
         st.markdown(
-            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
-            f"it sees is {rank}"
+            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of the "
+            f"visible values is {rank}"
             + (
                 ", so these weights are the only ones that give this output."
                 if rank == visible
-                else f", so they can still change in {visible - rank} directions: values repeat."
+                else f", so the weights can still change in {visible - rank} directions without changing the output."
             )
-            + " Where n > K, other weights always give the same output, and this page warns."
+            + " If n > K, other weights always give the same output, and this page shows a warning."
         )
     table = pd.DataFrame(
         {

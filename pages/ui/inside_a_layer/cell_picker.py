@@ -1,4 +1,4 @@
-"""The cell to explain: the map that chooses it, its results, and links to other pages."""
+"""Lets the user pick a cell on an attention map, shows that cell's results, and links to other pages."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Session key of the number of the current chart and the cell that was last clicked in it.
+# Session-state key for the number of the current chart, and for the cell that was last clicked in this chart.
 CLICKED = "_inside_clicked"
 
 
 def cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Draw the head's map, in which a click chooses a cell, and its numbers.
+    """Show one head's map, on which a click picks a cell, and a table of the map's values.
 
     Args:
+        trace: the trace of the model run.
+        kind: the attention kind.
+        choice: the layer and head.
         rows, columns: the labels of the rows and the columns.
-        picked: the row and column of the chosen cell.
+        picked: the row and column of the picked cell.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # A chart remembers its last clicked cell, and does not report another click on it. So draw a new chart if a cell is
-    # chosen elsewhere, in the boxes or by a link.
+    # A chart remembers its last clicked cell, and does not report another click on it. Use a new chart when a cell is
+    # picked in another way, in the boxes or by a link.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None
@@ -50,7 +53,7 @@ def cell_map(
             st.session_state[CLICKED] = number, cell
             session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
 
-    # This line separates the controls from the map, whose toolbar would otherwise cover them.
+    # This line keeps the map's toolbar from covering the controls above.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_altair(
         matrix(
@@ -68,7 +71,7 @@ def cell_map(
         width="content",
         on_select=clicked,
         selection_mode=PICK,
-        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes pick a cell too.",
     )
     show_numbers(
         frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers"
@@ -79,7 +82,7 @@ def cell_map(
 def cell_boxes(
     kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Draw boxes that choose the cell without a pointer; arguments are those of `cell_map`."""
+    """Show select boxes for the cell's row and column; arguments are those of `cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2),
@@ -105,11 +108,12 @@ def cell_boxes(
 
 
 def summary(found: Cell, row: str, column: str, moved: float) -> None:
-    """Draw one number for every step of the cell's computation.
+    """Show one number for each step of the cell's computation.
 
     Args:
-        row, column: the word that looks and the word that it looks at, as Markdown.
-        moved: the norm of weight times value.
+        found: the cell.
+        row, column: the word that looks and the word looked at, as Markdown.
+        moved: the norm of weight × value.
     """
     seen = "open" if found.allowed else "masked"
     steps = {
@@ -130,10 +134,12 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown with the cell's weight in the attention browser; None if it is the model's own weight.
+    """Return Markdown with the cell's weight on the attention page; None if both pages show the same weight.
 
     Args:
-        choice: the display settings there, which may merge tokens into words and hide special tokens.
+        trace: the trace of the model run.
+        kind: the attention kind.
+        choice: the attention page's settings, which may merge tokens into words and hide special tokens.
         row, column: the position of the cell.
     """
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
@@ -148,22 +154,22 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
         return None
     changes = [
         *(["tokens are merged into words"] if choice.words else []),
-        *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
+        *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(shown, DECIMALS)}** instead, because there {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:
-    """Draw a button that opens the curves of the model's positional encoding at the positions of a row and a column.
+    """Show a button that opens the curves of the model's positional encoding at two positions.
 
-    If both positions are the same, the position after it replaces the second.
+    The positions are `row` and `column`; if both are equal, the second is the next position.
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(
         f"What tells position {row + 1} from position {column + 1}?",
         key="inside_positions",
         icon=":material/show_chart:",
-        help="Opens the curves of the positional encoding of this model.",
+        help="Shows this model's positional-encoding curves.",
         on_click=session.update,
         args=(PositionsParams,),
         kwargs={

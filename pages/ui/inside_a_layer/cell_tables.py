@@ -1,4 +1,4 @@
-"""Tables of the sums behind one cell. Pure."""
+"""Tables of the sums that produce one attention cell. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.replay.contributions import Contributions
 
 
 def product_table(found: Cell) -> pd.DataFrame:
-    """Return a table with one row per dimension of the head; the last running sum is the raw score."""
+    """Return a table of query × key with one row per head dimension; the last running sum is the raw score."""
     return pd.DataFrame(
         {
             "dimension": range(len(found.query)),
@@ -24,10 +24,11 @@ def product_table(found: Cell) -> pd.DataFrame:
 
 
 def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """Return a table of the softmax, with one row per column of the map and a row of sums.
+    """Return a table of the softmax: one row per column of the map, and a row of sums.
 
     Args:
-        columns: labels, C.
+        found: the cell.
+        columns: the labels of the C columns.
     """
     return pd.DataFrame(
         {
@@ -44,10 +45,11 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
-    """Return a table of weighted values: one row per column of the map, their sum, and the output in the trace.
+    """Return a table of weighted values: one row per column of the map, the sum, and the head's output in the trace.
 
     Args:
-        columns: labels, C.
+        found: the cell.
+        columns: the labels of the C columns.
     """
     weighted = found.weighted_values
     table = pd.DataFrame(
@@ -59,10 +61,11 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
-    """Return a table of the vectors that the columns write to a row of the residual stream through this head.
+    """Return a table with one row per column: the weight, and the norms of the vectors written to the residual stream.
 
     Args:
-        whole: the contributions of all heads of the layer.
+        found: the cell.
+        whole: the contributions of all heads in the layer.
         columns: the labels of the C columns.
         row, head: the row and the head of the cell.
     """

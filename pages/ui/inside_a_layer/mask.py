@@ -1,4 +1,4 @@
-"""The mask: its triangular shape, its effect on scores, and the model without it."""
+"""The decoder mask: its triangular shape, its effect on scores, and the model without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNMASKED = Interventions(decoder_mask=False)
 
 
 def show_mask(reading: HeadReading) -> None:
-    """Draw the mask, the chosen head's scores before and after it, and the run without it."""
+    """Show the mask, the chosen head's scores before and after masking, and a model run without the mask."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
         _triangle(session.params(InsideParams).length)
@@ -68,7 +68,7 @@ def _triangle(length: int) -> None:
         alt=f"A triangle of {length} rows: row i may look at the first i columns, the others are masked.",
         sentence="",
     )
-    st.caption("Blue: 0 is added to the score, so it stays as it is. Grey: −∞ is added, which masks it.")
+    st.caption("Blue: 0 is added, so the score does not change. Grey: −∞ is added, which masks the token.")
     show_numbers(
         frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"),
         "inside_triangle_numbers",
@@ -77,8 +77,8 @@ def _triangle(length: int) -> None:
 
 
 def _why(scores: np.ndarray, mask: np.ndarray) -> str:
-    """Return Markdown that explains with the chosen head's scores why the mask adds minus infinity."""
-    # Multiplying scores by the mask instead would leave a score of 0 at masked positions.
+    """Return Markdown that explains why the mask adds minus infinity, using the chosen head's scores."""
+    # Multiplying scores by the mask would instead leave a score of 0 at masked positions.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
@@ -92,7 +92,7 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
 
 
 def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
-    """Draw one head's scores before and after the mask, and its weights with and without the mask."""
+    """Show one head's scores before and after masking, and the weights with and without the mask."""
     at = choice.layer, choice.head
     axes = axes_of(masked, "decoder")
     rows, columns, mask = row_labels(axes), column_labels(axes), masked.decoder_mask
@@ -107,7 +107,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # The main figure is the map of the scores after the mask.
+        # The map of the masked scores is the main figure.
         with (
             place,
             main_figure(
@@ -137,7 +137,8 @@ def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
     """Return a table with one row per step.
 
-    It has the chosen head's share on the future, and the log-probability with and without the mask.
+    Columns: the chosen head's share of attention on later tokens, and the step's log-probability with and without the
+    mask.
     """
     return pd.DataFrame(
         {
@@ -150,7 +151,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
-    """Return Markdown that describes the effects of removing the mask, from the numbers shown."""
+    """Return Markdown that describes the effects of removing the mask."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")

@@ -1,4 +1,4 @@
-"""Residual connections and layer normalisation: before and after, pre- and post-norm, and the size of the stream."""
+"""Residual connections and layer norm: a norm's effect, pre-norm and post-norm, and the residual stream's size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: no
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Draw both diagrams, the numbers of one sub-layer, and the size of the residual stream through the stack."""
+    """Show diagrams of pre-norm and post-norm, one sub-layer's norm, and the residual stream's size in each layer."""
     trace, weights = reading.detailed(), reading.weights()
     ours = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
@@ -85,33 +85,36 @@ def show_norm(reading: HeadReading) -> None:
     whose = f"{stack.capitalize()}, what" if len(trace.stacks) > 1 else "What"
     with main_figure(
         f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
-        f"Most is written by {table.iloc[table['written'].argmax()]['after']}: {table['written'].max():.1f}; "
-        f"the stream grows to {table['residual stream'].iloc[-1]:.1f}",
+        f"Largest output: {table.iloc[table['written'].argmax()]['after']}, with norm {table['written'].max():.1f}; "
+        f"the residual stream grows to {table['residual stream'].iloc[-1]:.1f}",
     ):
         show_altair(
             size_chart(table),
             key="inside_sizes",
-            alt="Mean norm of the stream after every sub-layer, and of what that sub-layer wrote; the table has both.",
+            alt="Mean norm of the stream after each sub-layer, and of the sub-layer's output; the table lists both.",
         )
     st.markdown(_what_grows(table))
     show_numbers(table, "inside_size_numbers")
 
 
 def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Return a table of each position's mean and standard deviation before and after the norm, and after γ and β.
+    """Return a table with each position's mean and standard deviation at three points.
+
+    The points are before the norm, after normalising, and after applying γ and β.
 
     Args:
+        found: the sub-layer.
         labels: the labels of the N positions.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
-        # Rounding leaves the means of normalised values slightly above or below 0; adding 0.0 removes minus 0.
+        # Rounding errors leave means of normalised values slightly above or below 0. Adding 0.0 turns −0 into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
 def _what_norm_does(found: SubLayer, place: str) -> str:
-    """Return Markdown that describes the effect of the norm, from the numbers of the table."""
+    """Return Markdown that describes the effect of the sub-layer's norm."""
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = (
         float(np.abs(found.summed - found.after).max())
@@ -119,18 +122,20 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
         else float(np.abs(found.normed - found.after).max())
     )
     return (
-        f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
-        f"with deviations from {before.min():.2f} to {before.max():.2f}, to mean 0 and deviation 1 at every position. "
-        f"Gain γ and bias β then give it deviations from {after.min():.2f} to {after.max():.2f}. What comes out agrees "
-        f"with the trace's stream to {typeset(off, '.1e')}."
+        f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
+        "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
+        f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
+        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to {typeset(off, '.1e')}."
     )
 
 
 def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
-    """Return a table of mean norms over the positions, with a row before the first sub-layer and one after each.
+    """Return a table of mean norms over the positions, with a row before the first sub-layer and one after each
+    sub-layer.
 
     Args:
-        parts: the names of the sub-layers of a layer.
+        sizes: the norms at each position.
+        parts: the names of a layer's sub-layers.
     """
     names = ["embeddings"] + [
         f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
@@ -148,7 +153,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
-    """Return a chart with the stream's norm as a line over bars of the norms of the written vectors."""
+    """Return a chart with a line for the residual stream's norm, and bars for the norms of the sub-layers' outputs."""
     names = list(table["after"])
     base = alt.Chart(table).encode(
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
@@ -177,7 +182,7 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _what_grows(table: pd.DataFrame) -> str:
-    """Return Markdown that describes how the stream grows, from the numbers shown."""
+    """Return Markdown that describes how the residual stream grows."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

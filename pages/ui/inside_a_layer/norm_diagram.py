@@ -1,4 +1,4 @@
-"""Diagram of a sub-layer with its residual connection and its norm. Pure."""
+"""Diagram of a sub-layer with its residual connection and layer norm. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import altair as alt
 from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import FIRST, SECOND
 
-# Nodes of a sub-layer from left to right. The residual connection starts at the first node and is added at "+".
+# Nodes of the diagram from left to right. The residual connection runs from the first node to "+".
 STATIONS = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
@@ -16,7 +16,7 @@ WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
-    """Return the diagram of pre-norm or post-norm.
+    """Return the diagram of a pre-norm or post-norm sub-layer.
 
     Args:
         place: "pre" or "post".

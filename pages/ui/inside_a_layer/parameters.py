@@ -1,4 +1,4 @@
-"""The number of parameters in each part of the app's model, and of any configuration."""
+"""Parameter counts for each part of the app's model, and for any other configuration."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from transformer.running.translator import Translator
 
 
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
-    """Draw the chart of a language model's parameters."""
+    """Show the parameter counts of a language model."""
     table = parameter_table(config)
     said = f"The language model has {sum(count for _, count in table):,} parameters"
     st.markdown(f"**{said}.**")
     with main_figure(f"**{said}**"):
         _counts(table, "ours")
-    st.caption("The token table is used twice, to read and to write, and counts once.")
+    st.caption("The token table is used twice, for input and output, but counts once.")
 
 
 def show_parameters(model: Translator) -> None:
-    """Draw the chart of the model's parameters, then the form for another configuration with its result."""
+    """Show the translator's parameter counts, and a form that computes them for another configuration."""
     st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
     with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
         _counts(parameter_table(model.config), "ours")
@@ -37,18 +37,18 @@ def show_parameters(model: Translator) -> None:
     with st.container(horizontal=True):
         st.metric("Parameters", f"{total:,}")
         st.metric("Head width K", config.d_head)
-        st.metric("Times the model of this app", f"{total / model.parameters:.2f}")
+        st.metric("Relative to the app’s model", f"{total / model.parameters:.2f}")
     _counts(table, "typed")
     st.caption(
-        "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in a norm of "
-        "its own, which makes 2 × 2D parameters more than post-norm. Sinusoids are computed, so they cost no "
+        "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in an extra "
+        "norm, which adds 2 × 2D parameters compared with post-norm. Sinusoids are computed, so they need no "
         "parameters; shared parameters count once."
     )
 
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # The form and its result are side by side if there is room, else one below the other.
+    # Show chart and table side by side if there is room, else one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table),

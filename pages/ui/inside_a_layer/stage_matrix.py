@@ -1,4 +1,4 @@
-"""Converts a stage of the model with an array of any shape into a labelled matrix. Pure."""
+"""Converts a model stage with an array of any shape into a labelled matrix. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StageMatrix:
-    """A stage as a labelled matrix.
+    """A model stage's array as a labelled matrix.
 
     Attributes:
         values: [R, C].
-        rows, columns: the labels; if None, rows or columns are numbered from 0.
+        rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
         colours: SIGNED, or SHARE for values between 0 and 1.
-        note: a remark on columns that were left out; empty if none were.
+        note: a remark about columns that were left out; empty if none were.
     """
 
     values: np.ndarray
@@ -46,12 +46,12 @@ def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
 
 
 def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None) -> StageMatrix:
-    """Return the matrix of a stage; of vocabulary columns, only those that are most likely at some step."""
+    """Return a stage as a labelled matrix; of the vocabulary, keep only tokens that are most likely at some step."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # If both letters stand for tokens, the first stands for the tokens that look. Decoder rows are named as on all
-    # pages.
+    # Row labels: if both axes are tokens, the rows are the tokens that look. Decoder rows are labelled as on every
+    # page.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
         shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
@@ -61,14 +61,14 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
-        # Draw weights that the mask sets to 0 as masked, so that they look different from other zeros.
+        # Mark weights that the mask sets to 0, so that they look different from other zeros.
         seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
         return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
 def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """Return the table of a stage that has only ids, [B, N]: each position's token and its vocabulary id."""
+    """Return a table for a stage that consists of token ids, [B, N]: each position's token and vocabulary id."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered(token_labels(trace, letter)), "id in the vocabulary": ids}

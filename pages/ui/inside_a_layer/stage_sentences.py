@@ -1,4 +1,4 @@
-"""Plain sentences that explain each stage of the model. Pure."""
+"""One plain-English explanation for each stage of the model. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Mapping
 
 from transformer.text.languages import Languages
 
-# The keys are keys of stages, or the ends of keys if several stages share a sentence. In braces, letters stand for the
-# sizes of a shape, and source and target for the names of the languages. `tokens` is the number of tokens that are
-# text.
+# Each dictionary key is a stage's full key, or the end of the keys of several stages. In braces, letters stand for
+# sizes, and `source` and `target` for the language names. `tokens` is the number of tokens without the end symbol.
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",
-    "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
+    "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads its own output.",
     "tokens": "Each token is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
     "bites dog”.",
     "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
-    "self_attention.stream": "What arrives from below: {D} numbers for each token, to which every step will add.",
+    "self_attention.stream": "The input from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
@@ -42,15 +41,17 @@ SENTENCES = {
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
     "unturned_keys": "{K} numbers that say what a token can be found by. They do not yet contain its position.",
-    "biases": "This model adds no positions to its embeddings. Each score falls with the distance of the two tokens, "
-    "in each head at its own rate.",
-    "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
-    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
+    "biases": "This model adds no positional encoding to its embeddings. Instead, each score falls with the distance "
+    "between the two tokens, at a rate specific to each head.",
+    "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. The attention pages show them as a "
+    "map.",
     "head": "Each token collects what the others handed over, each in proportion to its share.",
     "heads": "What the {H} heads of the layer collected is put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
-    "residual": "That is added to what came in. Nothing is overwritten, so later steps still have all of it.",
+    "residual": "The new numbers are added to what came in. Nothing is overwritten, so later steps still have "
+    "everything.",
     "hidden": "Now each token is worked on by itself: {F} detectors look at it, and those that find nothing stay "
     "silent.",
     "feed_forward.written": "What the detectors found is turned back into {D} numbers for each token.",
@@ -61,7 +62,7 @@ SENTENCES = {
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
     "generator.words": "The most likely token at each step: what the model would write next.",
 }
-# Sentences that differ for a language model, which has one stack and one text.
+# The explanations for a language model, which has one stack and one text; some differ from SENTENCES.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID: {T} with the start "
     "symbol, which comes first.",
@@ -69,8 +70,8 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the “Language "
-    "model” page.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. The “Language model” page "
+    "shows them as a map.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
     "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
     "fit next.",
@@ -78,13 +79,13 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
 
 
 def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
-    """Return the sentence that explains a stage.
+    """Return the explanation for a stage.
 
     Args:
-        key: the key of the stage.
-        sizes: the values of the letters in shapes.
+        key: the stage's key.
+        sizes: the sizes that the letters in shapes stand for.
         heads: the number of heads in a layer.
-        languages: the languages of the model; None for a language model.
+        languages: the model's source and target languages; None for a language model.
     """
     parts = key.split(".")
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT

@@ -1,4 +1,6 @@
-"""Shows a sentence at every stage of the model: the current stage is large, its neighbours are small."""
+"""Shows a sentence at every stage of the model: the current stage in full, and all stages of its section as small
+cards.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
 
-# Sections by the prefixes of stage keys, in the order of computation.
+# Section titles in the order of computation, by the prefix of their stages' keys.
 SECTIONS = {
     "encoder.": "Into the encoder",
     "encoder.self_attention.": "Encoder attention",
@@ -36,7 +38,7 @@ SECTIONS = {
     "decoder.feed_forward.": "Decoder: feed-forward",
     "generator.": "To the output",
 }
-# Sections of a language model, which has one stack.
+# Sections of a language model, which has only one stack.
 SECTIONS_OF_ONE_STACK = {
     "decoder.": "Into the model",
     "decoder.self_attention.": "Masked attention",
@@ -48,7 +50,7 @@ COLUMNS = 3
 
 
 def section_of(key: str) -> str:
-    """Return the prefix in `SECTIONS` that a stage belongs to; a stack's output is in the section of its sub-layers."""
+    """Return the key in `SECTIONS` for a stage's key; a stack's output belongs to the feed-forward section."""
     stack, _, rest = key.partition(".")
     if stack != "generator" and key.endswith(OUTPUT):
         return f"{stack}.feed_forward."
@@ -56,7 +58,7 @@ def section_of(key: str) -> str:
 
 
 def show_stages(reading: HeadReading) -> None:
-    """Draw the chosen stage, buttons to its neighbours, and all stages of its section."""
+    """Show the chosen stage, Back and Next buttons, and all stages of the section."""
     trace = reading.detailed()
     sections = SECTIONS if len(trace.stacks) > 1 else SECTIONS_OF_ONE_STACK
     words, drawing = st.columns([7, 4], gap="medium")
@@ -107,7 +109,7 @@ def show_stages(reading: HeadReading) -> None:
 
 
 def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
-    """Draw the name of a stage, its explanation, its formula and its shape."""
+    """Show a stage's name, explanation, formula and shape."""
     stage, config = listed[at], reading.config
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
@@ -121,7 +123,7 @@ def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace)
 
 
 def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
-    """Draw the tensor of a stage as a map, and its numbers."""
+    """Show a stage's array as a heatmap, and a table of its values."""
     config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
     if square(stage) and stage.layer is not None:
@@ -155,7 +157,7 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
             ),
             key="inside_stage",
             width="content" if square(stage) else "stretch",
-            alt=f"{stage.name}, {shape(stage, config, trace)}; the table below has its numbers.",
+            alt=f"{stage.name}, {shape(stage, config, trace)}; the table below lists the values.",
         )
     if shown.note:
         st.caption(shown.note)
@@ -163,12 +165,12 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
 
 
 def square(stage: Stage) -> bool:
-    """Return whether both rows and columns are tokens, so that the cells of the map are square."""
+    """Return whether both axes of a stage's array are tokens, which is drawn with square cells."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
-    """Draw a card of a stage: its name, explanation, formula and picture, and a button that opens it."""
+    """Show a stage as a card: name, explanation, formula and thumbnail, and a button that opens the stage."""
     config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")

@@ -1,4 +1,4 @@
-"""The well-known worked example: the softmax of two scores that are divided by the square root of K."""
+"""The well-known worked example of scaled attention: the softmax of two scores divided by √K."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from transformer.backpropagation.softmax import exponentials, softmax
 
 
 def show_example() -> None:
-    """Draw the inputs of the example, and the result."""
+    """Show the number boxes for the scores and the head width, and the resulting weights."""
     st.markdown(
-        "Two keys and one query. In the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
-        "the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
+        "Two keys and one query. In the best-known illustration of attention (Alammar 2018, “The Illustrated "
+        "Transformer”), the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
     )
     with st.container(horizontal=True, width=700):
         st.number_input("q · k₁", step=1.0, **bind_number(InsideParams, "score"))
@@ -57,13 +57,13 @@ def show_example() -> None:
 
 
 def _formula(weight: float) -> str:
-    """Format a weight for a formula."""
+    """Format a weight for a LaTeX formula."""
     mantissa, _, exponent = formatted(weight).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
-    """Return a table with one column per step; the last row has the sums.
+    """Return a table with one column per computation step; the last row holds the sums.
 
     Args:
         scores: [2].

@@ -1,1 +1,1 @@
-"""The "Language model" page: continues a text, shows the attention behind it, and scores how likely a text is."""
+"""The "Language model" page: continues a text, shows the attention behind the continuation, and scores texts."""

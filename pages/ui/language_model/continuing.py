@@ -1,4 +1,4 @@
-"""Shows how the model continues a text: the text, each written token's probability, and the attention of all heads."""
+"""Shows how the model continues a text: the text, each new token's probability, and all attention heads."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
-# The model reads and writes a single language.
+# The model reads and writes only English.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LanguageModel) -> None:
-    """Draw the text and its continuation, the map of the chosen head, and the probability of every written token."""
+    """Show the text and its continuation, the chosen head's map, and the probability of each new token."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_text(reading)
@@ -54,8 +54,9 @@ def show_continuation(loaded: LanguageModel) -> None:
     )
     prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
-        how_to_read(view, ENGLISH) + " The row of a token decides which token follows it, so a head that matters for a "
-        "word shows this in the row before. For the alternatives, see “Step by step”.",
+        how_to_read(view, ENGLISH)
+        + " A token's row determines the next token, so a head that matters for a word shows "
+        "this in the row before the word. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     show_numbers(token_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
@@ -69,7 +70,7 @@ def show_continuation(loaded: LanguageModel) -> None:
 
 
 def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) -> None:
-    """Draw every weight of the chosen head, and the lines of Python that compute them."""
+    """Show all weights of the chosen head, and Python code that computes them."""
     loaded, trace = reading.loaded, reading.trace
     draw_table(
         matrix.cells(view, choice.layer, choice.head),
@@ -77,22 +78,22 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
         height=320,
         file=f"decoder-layer{choice.layer + 1}-head{choice.head + 1}-weights",
     )
-    st.markdown("**The same in Python**, with all digits")
+    st.markdown("**Python code for these weights**, with all digits")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)
-    st.caption(FROM_ZERO + " These are the weights of tokens; “Words” merges tokens.")
+    st.caption(FROM_ZERO + " The code prints the weights of tokens, even if “Words” merges tokens on the page.")
     save_every_head(lambda: reading.trace, "lm")
 
 
 def show_written(reading: LanguageReading) -> None:
-    """Draw the beginning, the continuation, and how likely the model finds the continuation."""
+    """Show the text and its continuation, and the continuation's log-probability."""
     show_text(reading)
     show_likelihood(reading)
 
 
 def show_text(reading: LanguageReading) -> None:
-    """Draw the beginning and the continuation."""
+    """Show the text that the user typed, followed by its continuation in bold."""
     continuation = reading.traced.translation
     text = continuation.text
     spans = [token.span for token in continuation.tokens if token.span is not None]
@@ -104,23 +105,23 @@ def show_text(reading: LanguageReading) -> None:
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:
-        # A continuation may begin with punctuation, directly after a word; the joiner lets bold type start there.
+        # A continuation may start with punctuation directly after a word; the word joiner lets bold type start there.
         written = f"**{WORD_JOINER}{written}**"
     with st.container(key="written"):
         st.markdown((beginning + written).strip())
 
 
 def show_likelihood(reading: LanguageReading) -> None:
-    """Draw the decoding method, how likely the model finds the continuation, and why it ends there."""
+    """Show the decoding method, the continuation's log-probability, and why generation stopped."""
     continuation = reading.traced.translation
     count, total = len(continuation.tokens), continuation.log_prob
     limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
     if continuation.complete:
         whole = "the model ended the text"
     elif limit is not None and length >= limit:
-        whole = f"the model has learned {limit} positions and has none left"
+        whole = f"the model has only {limit} positions and has used them all"
     else:
-        whole = "the text would go on"
+        whole = "the text could continue"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "
@@ -130,19 +131,19 @@ def show_likelihood(reading: LanguageReading) -> None:
 
 
 def show_probabilities(reading: LanguageReading) -> None:
-    """Draw the probability of every written token."""
+    """Show the probability of each new token."""
     trace = reading.trace
     show_altair(
         token_strip([("probability", *_written(reading))]),
         "lm_written",
-        "The probability of each token written, "
-        "given all those before it; the numbers are in the table at the end of the page.",
+        "The probability of each new token, "
+        "given all tokens before it; the table at the end of the page lists the values.",
         sentence=f"Text: {trace.target_text}",
     )
 
 
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
-    """Return the labels and log-probabilities of the written tokens."""
+    """Return the labels and log-probabilities of the new tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [token_label(token, trace.target_text) for token in trace.predicted_tokens[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Copying heads: previous-token and induction heads, found with random patterns."""
+"""Shows copying heads (previous-token and induction heads), which are found with random token patterns."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ from transformer.values.trace import Trace
 
 TITLES = {
     "previous": "1. On the previous token",
-    "induction": "2. On what came after it before (induction)",
-    "duplicate": "3. On the same token before",
+    "induction": "2. On what followed the same token earlier (induction)",
+    "duplicate": "3. On the same token earlier",
 }
-# Descriptions of where a head looks, by the name of its score.
+# Where a copying head looks, by the name of its score.
 PLACES = {
     "previous": "the previous token",
-    "induction": "what came after the same token before",
-    "duplicate": "the same token before",
+    "induction": "what followed the same token earlier",
+    "duplicate": "the same token earlier",
 }
-# Scores that are meaningful only for a text that repeats itself.
+# Scores that are meaningful only for a text with repetitions.
 REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LanguageModel) -> None:
-    """Draw a map of layers by heads for each score, and list the heads that have a name."""
+    """Show one map of all heads for each score, and list the heads that get a name."""
     st.markdown(
-        f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. What comes next in the second "
-        "half can be known only by looking back at the first. A head of an earlier layer looks at the previous token; "
-        "an *induction head* then finds what came after the same token before (Olsson et al. 2022).",
+        f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. In the second half, the "
+        "next token can be predicted only by looking back at the first half. A head in an earlier layer looks at the "
+        "previous token; an *induction head* then finds what followed the same token earlier (Olsson et al. 2022).",
         help=explain("induction head", "previous-token head", "head"),
     )
     scores = scores_of_model(loaded)
@@ -66,9 +66,9 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head has a name if more than {THRESHOLD:.0%} of its attention, on average, is on that place. In the map of "
-        "a text, it may also have a name for what it does only there. Click a head to open its map. For an induction "
-        "head, the text then repeats itself, unless yours already does."
+        f"A head has a name if more than {THRESHOLD:.0%} of its attention, on average, is on that place. On the map of "
+        "a text, a head may have further names for its behaviour on that text. Click a head to open its map. For an "
+        "induction head, the map then shows a text that repeats itself, unless yours already does."
     )
 
 
@@ -87,9 +87,8 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """Return a sentence that lists the heads above the threshold of a score, best first.
-
-    If there are none, the sentence names the head with the highest score.
+    """Return a sentence that lists the heads above the score's threshold, best first; if there are none, names the best
+    head.
     """
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
@@ -108,7 +107,9 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 
 
 def _fill_map(loaded: LanguageModel, name: str) -> None:
-    """Callback of a link: if the current text repeats nothing, replace it with one on which such a head is active."""
+    """Callback for a head's link: if the text repeats nothing, replace it with a text on which a copying head is
+    active.
+    """
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     tokens = [token.id for token in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(tokens)):
@@ -117,7 +118,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """Describe in one or two sentences the behaviour of a copying head on a text; empty for any other head."""
+    """Describe a copying head's behaviour on a text in one or two sentences; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -125,27 +126,27 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
     again = sum(map(bool, earlier_occurrences(tokens)))
     called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
     if not again:
-        return f"{called} Here no token occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
+        return f"{called} Here no token occurs twice, so the head has nothing to copy: try the example “{REPEATING}”."
     found = scores_in_text(trace.decoder, tokens)
     shares = " and ".join(
         f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
     )
     rows = "one token has" if again == 1 else f"{again} tokens have"
-    return f"{called} Here {rows} occurred before: of the attention from them, {shares}."
+    return f"{called} Here {rows} occurred before: of the attention from such tokens, {shares}."
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
-    """Return the scores of all heads; if they cannot be computed, one or two sentences with the reason."""
+    """Return the scores of all heads; if they cannot be computed, return the reason as text."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
-        # Show the message as it is: it says what to do, and another run may succeed.
+        # Show this message unchanged: it says what to do, and a second attempt may succeed.
         return str(error)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 
 
 def copying_names(loaded: LanguageModel) -> AlsoNamed:
-    """Return the names of the heads whose scores pass the threshold."""
+    """Return the names of all copying heads; empty if the scores cannot be computed."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

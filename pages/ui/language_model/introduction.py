@@ -13,12 +13,11 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# Matches the amount of training data in the wording of the model card.
+# Matches the size of the training data as stated in the model card.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
 def introduce(loaded: LanguageModel) -> None:
-    """Draw the introductory sentence."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
         which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
@@ -33,10 +32,10 @@ def introduce(loaded: LanguageModel) -> None:
         f"{explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )
     if session.sentence_list().sentences:
-        st.caption("*My sentences* are read by the translator only. Paste one here to see this model read it.")
+        st.caption("Only the translator reads *My sentences*. To run this model on one of them, paste it here.")
 
 
 def _amount(card: str) -> str:
-    """Return the amount of training data that the model card gives."""
+    """Return the size of the training data according to the model card."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"

@@ -1,4 +1,4 @@
-"""Scores how likely a text is: the probability of each token given those before it, and their product."""
+"""Scores texts by their probability under the language model, token by token and in total."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_tokens
 from transformer.text.normalisation import valid
 
-# The number of each text on the page, by the field of its box.
+# The number of each text on the page, by the parameter that stores the text.
 NUMBERS = {"first": 1, "second": 2}
-# A sentence quotes at most this many characters of a text.
+# Maximum number of characters of a text that a sentence on the page quotes.
 QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def show_likely(loaded: LanguageModel) -> None:
-    """Draw two boxes, and for each text a strip of probabilities and a row of a table."""
+    """Show two text boxes and, for each text, a strip of token probabilities and a table row."""
     asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
     for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
@@ -56,13 +56,13 @@ def show_likely(loaded: LanguageModel) -> None:
         show_altair(
             token_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
             "lm_scores",
-            "The probability of each token of the text, given all those before it; the numbers are below.",
+            "The probability of each token in the text, given all tokens before it; the values are listed below.",
             sentence=" · ".join(f"Text {number}: {score.text}" for number, score in scores.items()),
         )
     show_table(score_table(scores), "lm_score_table")
     st.caption(
         "The probability of a text is the product of the probabilities of its tokens, each given the tokens before it. "
-        "The end of the text is not counted. Every further token makes it smaller, so texts of different lengths are "
+        "The end symbol is not counted. Every further token lowers the probability, so texts of different lengths are "
         "compared by their perplexity: the lower it is, the more the model expected the text. Perplexity per word and "
         "bits per byte depend less on how words are split into tokens."
     )
@@ -77,7 +77,6 @@ def show_likely(loaded: LanguageModel) -> None:
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
-    """Draw the text box of a field."""
     first = name == "first"
     text_box(
         f"lm_{name}",
@@ -97,7 +96,7 @@ def _read(name: str, typed: str) -> None:
 
 
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
-    """Return the score of a text; if the text cannot be read, show a message and return None."""
+    """Return the score of a text; if the model cannot read the text, show a message and return None."""
     try:
         return CachedRuns(loaded).get(TextScoreRun(text))[0]
     except AtlasError as error:
@@ -106,7 +105,7 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Return two lines of Markdown: how likely a text is, or which of two is more likely; and the numbers behind it.
+    """Return two lines of Markdown: the probability of one text or the comparison of two, and the numbers behind it.
 
     Args:
         scores: the scores of one or two texts, by their numbers on the page.
@@ -131,7 +130,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Return Markdown with the log-probabilities of two texts, and fairer measures if their lengths differ."""
+    """Return Markdown with two texts' log-probabilities, and length-independent measures if their lengths differ."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_token = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
@@ -159,13 +158,13 @@ def _counted(score: TextScore) -> str:
 
 
 def _quoted(score: TextScore) -> str:
-    """Return a text as Markdown, cut to a length that fits into a sentence."""
+    """Return a text as Markdown, shortened to fit into a sentence."""
     text = score.text.strip()
     return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
-    """Return a table with one row per text."""
+    """Return a table with one row per text: the probability of the text and other measures."""
     each = scores.values()
     return pd.DataFrame(
         {
@@ -187,14 +186,14 @@ def _nats_per_word(score: TextScore) -> float:
 def _perplexity_per_word(score: TextScore) -> str:
     """Format the perplexity per word.
 
-    It may exceed a float, because in a script without spaces a whole sentence counts as one word.
+    The value may exceed a float's range, because a whole sentence counts as one word in a script without spaces.
     """
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 
 
 def power_of_ten(log: float) -> str:
-    """Format a number given by its natural logarithm; the number may be too small or too large for a float."""
+    """Format a number in scientific notation, given its natural logarithm, even if it is outside a float's range."""
     exponent = math.floor(log / math.log(10))
     digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
     if digits == "10.0":

@@ -1,4 +1,4 @@
-"""Chooses and loads the language model, one of `transformer.checkpoints.available_models.language_model_folders`."""
+"""Chooses and loads the language model from `transformer.checkpoints.available_models.language_model_folders`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = (
 
 
 def language_model() -> LanguageModel:
-    """Return the chosen model on the chosen device; if no model can be used, stop the page with a message."""
+    """Return the chosen language model on the chosen device; if no model is usable, show a message and end the page."""
     folders = language_model_folders()
     if not folders:
         st.info(NONE)
@@ -41,7 +41,7 @@ def language_model() -> LanguageModel:
 
 
 def language_model_choice() -> None:
-    """Draw the choice of the page's language model, if there are several."""
+    """Show the select box for the language model, if several are available."""
     folders = list(language_model_folders())
     if len(folders) < 2:
         return

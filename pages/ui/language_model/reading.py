@@ -1,4 +1,4 @@
-"""A text that the language model has continued, and the results that the parts of the page need."""
+"""A text that the language model continues, with the results that the parts of the page need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back")
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
-# A text that can be continued by copying what followed the same words earlier.
+# A text that can be continued by copying: its last words occurred before.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model starts by itself)"
@@ -43,11 +43,11 @@ NOTHING = "(nothing: the model starts by itself)"
 
 @dataclass(frozen=True)
 class LanguageReading:
-    """The beginning of a text, and the model's continuation of it.
+    """The start of a text, and the model's continuation.
 
     Attributes:
-        runs: the cached runs of the model.
-        text: the beginning as the user typed it.
+        runs: the model's cached runs.
+        text: the start of the text, as the user typed it.
         length: the maximum number of tokens that the model may write.
         params: the settings of the continuation, without values that are invalid for this model.
     """
@@ -59,22 +59,22 @@ class LanguageReading:
 
     @property
     def traced(self) -> TracedTranslation:
-        """The continuation, with all values that were computed for it.
+        """The continuation, with all values computed for it.
 
         Raises:
-            AtlasError: the beginning is too long; the message says what to do.
+            AtlasError: the text is too long; the message says what to do.
         """
         return self.runs.get(self.run)
 
     @property
     def run(self) -> TextContinuationRun:
-        """The run that produces the continuation."""
+        """The run that computes the continuation."""
         params = self.params
         return TextContinuationRun(self.text, params.settings, self.length, params.forced, frozenset(params.suppressed))
 
     @property
     def details_run(self) -> TextContinuationRun:
-        """The run that produces the continuation; it keeps all intermediate values."""
+        """The same as `run`, because a continuation's run keeps all intermediate values."""
         return self.run
 
     @property
@@ -83,20 +83,20 @@ class LanguageReading:
 
     @property
     def trace(self) -> Trace:
-        """The trace of the model reading the beginning and the continuation."""
+        """The trace of the model on the whole text, including the continuation."""
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
         """Return the metrics of all heads on the text."""
-        assert kind == "decoder", "a language model has no other kind"
+        assert kind == "decoder", "a language model has no other attention kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """Return the shown head: the user's choice, or else the most informative head for the text."""
+        """Return the head to show: the user's choice, or else the most informative head on this text."""
         shape = self.trace.decoder.shape[:2]
         return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
-    # The remaining members of the protocol `HeadReading`.
+    # Remaining members of the `HeadReading` protocol.
 
     @property
     def config(self) -> TransformerConfig:
@@ -108,7 +108,7 @@ class LanguageReading:
 
     @property
     def languages(self) -> None:
-        """None: a language model does not translate."""
+        """None, because a language model does not translate."""
 
     @property
     def translator(self) -> None:
@@ -116,11 +116,11 @@ class LanguageReading:
 
     @property
     def maps(self) -> HeadMaps:
-        """The page that opens the heads."""
+        """The page that opens the model's heads."""
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return the trace; if the interventions switch the mask off, the trace of the model without it."""
+        """Return the trace; if `interventions` switch the mask off, return the trace of a run without the mask."""
         return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
@@ -129,10 +129,11 @@ class LanguageReading:
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Draw the text box and continue its text; if that fails, stop the page with a message.
+    """Show the text box, and return the text with its continuation; if that fails, show a message and end the page.
 
     Args:
-        settings: whether to draw the settings of the decoding method as well.
+        loaded: the language model.
+        settings: whether to show the settings of the decoding method as well.
     """
     asked = session.params(LanguageModelParams)
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
@@ -172,7 +173,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def go_on_from(typed: str) -> None:
-    """Callback of the text box: store the text, and drop forced tokens and pins, which belong to the previous one."""
+    """Callback for the text box: store the text, and drop the previous text's forced tokens and pins."""
     session.update(LanguageModelParams, text=valid(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

@@ -1,4 +1,4 @@
-"""Settings of the decoding: the method, and the method's numeric parameters."""
+"""Decoding settings: the method, and its numeric parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.text.glossary import explain
 from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
-# The numeric parameters of each method: field, label, and increment of the box.
+# The numeric parameters of each decoding method: field, label, and step of the number box.
 NUMBERS = {
     "greedy": (),
     "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
@@ -35,7 +35,7 @@ WORDS = {
 
 
 def continuation_settings() -> None:
-    """Draw a button that opens the settings, including the number of tokens to write, the model and its device."""
+    """Show a button that opens the settings: decoding method, number of tokens to write, device and model."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
             "How the next token is chosen",

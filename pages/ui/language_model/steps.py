@@ -1,4 +1,4 @@
-"""Shows the continuation step by step: what the model read, what it predicted, and the other candidates."""
+"""Shows a continuation step by step: the tokens read, the token predicted, and the other candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 
 
 def show_steps(loaded: LanguageModel) -> None:
-    """Draw the written tokens, one per step, and the choice of the decoding method."""
+    """Show the continuation token by token, with controls for the decoding method."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)
         show_written(reading)

@@ -1,4 +1,4 @@
-"""The subject of Compare heads and Inside a layer: the translator, a language model, or attention from a file."""
+"""The model shown on "Compare heads" and "Inside a layer": translator, language model, or attention from a file."""
 
 from __future__ import annotations
 
@@ -37,14 +37,13 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# The value that stands for the translator; values other than this and OF_OWN are names of folders.
+# Select-box value for the translator. Values other than OF_TRANSLATOR and OF_OWN are folder names.
 OF_TRANSLATOR = ""
-# The value that stands for the user's own attention; no folder has this name.
+# Select-box value for attention from a file; no folder can have this name.
 OF_OWN = "/own"
 
 
 def language_model_shown() -> bool:
-    """Return whether the page shows a language model."""
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
@@ -54,7 +53,8 @@ def own_shown() -> bool:
 
 
 def subject_choice(page: str) -> None:
-    """Draw the choice between the translator and all available language models.
+    """Show the select box for the model: the translator, a language model or, on "Compare heads", attention from a
+    file.
 
     Args:
         page: prefix of the widget's key.
@@ -86,7 +86,7 @@ def subject_choice(page: str) -> None:
 
 
 def links_to_its_heads() -> None:
-    """Draw the links from the "Language model" page to the pages about the model's heads."""
+    """Show links from the "Language model" page to the pages about the model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(
@@ -101,7 +101,7 @@ def links_to_its_heads() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Draw the text box of the chosen model, and read its text; if that fails, stop the page with a message."""
+    """Show the chosen model's text box, and run the model on the text; if that fails, show a message and stop."""
     if not language_model_shown():
         reading = read_sentence()
         show_translation(reading)
@@ -116,17 +116,17 @@ def read_subject() -> HeadReading:
 
 
 def named_besides() -> AlsoNamed:
-    """Return the names of a language model's heads that come from their scores on random patterns."""
+    """Return the names that a language model's heads get from random patterns; empty for other models."""
     return copying_names(language_model()) if language_model_shown() else {}
 
 
 def read_maps() -> MapReading:
-    """Return the attention of a file, or that of the chosen model on a text (`read_subject`)."""
+    """Return the attention maps from a file, or those of the chosen model on the user's text."""
     return read_own() if own_shown() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
-    """Return the chosen model in the form that A vs. B needs; if there is none, stop the page with a message."""
+    """Return the chosen model for the "A vs. B" comparison; for attention from a file, show a message and stop."""
     if own_shown():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "

@@ -1,1 +1,1 @@
-"""Roles of page elements, which decide what is shown when one figure fills the screen."""
+"""Roles of page elements, which decide what lecture mode shows."""

@@ -1,8 +1,7 @@
-"""Roles of page elements: the main figure, its words, and asides; everything else explains or controls.
+"""Roles of page elements: main figure, figure words and aside; elements without a role are explanations or controls.
 
-Pages declare only these roles. This module alone implements lecture mode, which shows the main figure as large as the
-screen and nothing else. assets/lecture/page.css hides or enlarges elements by their roles. Charts, tables and
-components call `large`.
+Pages only declare these roles. This module implements lecture mode, which shows nothing but the main figure, as large
+as the screen. assets/lecture/page.css hides or enlarges elements by role. Charts, tables and components call `large`.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
-# The maximum number of characters of a headline that fit in one row on a projector 1024 pixels wide.
+# Maximum number of characters in one row of a headline on a projector 1024 pixels wide.
 ROW = 72
-# Height in pixels that a slide's title takes from its figure; assets/lecture/lecture.css has the same number.
+# Height in pixels that a slide's title takes away from the figure; keep in sync with assets/lecture/lecture.css.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
 def large() -> bool:
-    """Return whether the page shows only its main figure, as large as the screen."""
+    """Return whether lecture mode is on: the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
 
 def lay_out(page: str) -> None:
-    """In lecture mode, hide everything on the page except its main figure, and enlarge all type.
+    """In lecture mode, hide everything except the page's main figure, and enlarge all text.
 
     Args:
         page: the name of the open page.
@@ -43,13 +42,14 @@ def lay_out(page: str) -> None:
 
 
 def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
-    """Return the container of the page's only main figure.
+    """Return the container for the main figure; a page must have exactly one.
 
     Args:
-        headline: lines of Markdown that state what the figure shows and what to look for, for an audience that sees
-            only the figure.
-        when: whether this is the main figure, if the page chooses between several.
-        rows: the maximum number of rows of a line; a longer line is cut, so that the figure stays high on the screen.
+        headline: Markdown lines that state what the figure shows and what to look for. Lecture mode shows these lines
+            above the figure.
+        when: whether this figure is the main one, on a page that chooses between several.
+        rows: the maximum number of rows per headline line. A longer line is cut off, so that the figure stays high on
+            the screen.
     """
     if not when:
         return st.container()
@@ -64,10 +64,10 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
 
 
 def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return the container for words that belong to a main figure, and on its right that of the figure.
+    """Return two containers in the main figure: one on the left for explanatory words, one on the right for the figure.
 
     Args:
-        headline: as in `main_figure`.
+        headline: Markdown lines, as for `main_figure`.
         wide: whether the figure needs more of the width than usual.
     """
     with main_figure(*headline):
@@ -76,19 +76,19 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """Return the page's only container for words that are part of the main figure, not comments on it."""
+    """Return the container for words that are part of the main figure, not comments on it; a page has at most one."""
     return st.container(key=WORDS, gap="xsmall")
 
 
 def aside(name: str) -> DeltaGenerator:
-    """Return a container for content that is next to the main figure or inside it, but not part of it.
+    """Return a container for content beside or inside the main figure that is not part of the figure.
 
     Args:
-        name: the name of the aside, unique on the page.
+        name: a name that is unique on the page.
     """
     return st.container(key=f"{ASIDE}_{name}")
 
 
 def clicker_is_free() -> bool:
-    """Return whether a clicker's keys may press the page's own buttons; on a slide, they go to the next slide."""
+    """Return whether a presentation clicker may press the page's own buttons; on a slide, it changes slides instead."""
     return not session.params(LectureParams).presents_as_slide(session.params(LessonParams).id)

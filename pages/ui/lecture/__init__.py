@@ -1,1 +1,1 @@
-"""The lecturer's controls: lecture mode on and off, the slides of a lecture, and the QR code of the shown page."""
+"""The lecturer's controls: lecture mode, slides, and the current page's QR code."""

@@ -1,4 +1,4 @@
-"""The lecturer's controls on every page: present it, add it as a slide, show its QR code, or advance by clicker."""
+"""The lecturer's controls on every page: present the page, add it as a slide, show its QR code, or use a clicker."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Session key of the requested slide's page, kept until a run opens that page.
+# Session-state key for the page of the requested slide, kept until a script run opens that page.
 OPENED = "_opened_slide"
-TOO_LONG = "This page was not added: its sentence is too long for an address."
-WITHOUT_LIST = "This slide has the open sentence only: your list of sentences is too long for an address."
-# Pages whose own buttons are pressed by a clicker's keys, unless the page is the shown slide.
+TOO_LONG = "This page was not added: its sentence makes the URL too long."
+WITHOUT_LIST = "This slide contains only the open sentence: your list of sentences would make the URL too long."
+# Pages whose own buttons can be pressed with a presentation clicker, unless the page is shown as a slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention",
@@ -42,16 +42,17 @@ OF_ONE_HEAD = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show the translator or a language model; their subject is described like that of "Language model".
+# Pages for either the translator or a language model. With a language model, slides are described as for the "Language
+# model" page.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """Return the page of the requested slide, if it differs from the open `page`.
+    """Return the page of the requested slide if it is not the open `page`; else None.
 
-    The request stays until that page is open, because another run may interrupt this one before it opens the page.
+    The request is kept until that page is open, because a Streamlit rerun may interrupt the current script run first.
     """
     if st.session_state.get(OPENED) == page:
         del st.session_state[OPENED]
@@ -59,11 +60,12 @@ def opened_page(page: str) -> str | None:
 
 
 def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
-    """Callback: show a slide, counted from 1; do nothing if there is no such slide.
+    """Callback: show a slide; do nothing if the slide does not exist.
 
     Args:
-        present: whether to show it in lecture mode.
-        at_end: whether to open it at its last step, where the lecturer left it for the next slide.
+        number: the 1-based number of the slide; None for no slide.
+        present: whether to show the slide in lecture mode.
+        at_end: whether to open the slide's page at its last step, as when going back from the next slide.
     """
     params = session.params(LectureParams)
     slide = params.shown(number or NO_SLIDE)
@@ -83,12 +85,12 @@ def show_slide(number: int | None, *, present: bool = True, at_end: bool = False
 
 
 def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
-    """Draw the controls.
+    """Show the lecturer's controls.
 
     Args:
         page: the name of the open page.
         titles: the titles of all pages, by name.
-        first: the name of the page whose address has no path.
+        first: the name of the page whose URL has no path.
     """
 
     def path(name: str) -> str:
@@ -129,8 +131,8 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
 
 
 def _act(sent: Mapping[str, Any], page: str) -> None:
-    """Carry out an action requested by the browser; the message is untrusted."""
-    # Clear the last error message, because the user has had time to read it.
+    """Carry out an action requested by an untrusted browser message."""
+    # Clear the last error message: the user has had time to read it.
     params = session.params(LectureParams)
     params = replace(params, slides=replace(params.slides, problem=""))
     session.store(params)
@@ -157,13 +159,13 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     def load() -> None:
         text = sent.get("text")
         slides = Slides.from_file(text if isinstance(text, str) else "")
-        # A file that cannot be read leaves the collected slides unchanged.
+        # Keep the collected slides if the file cannot be read.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
     def entitle() -> None:
         text = sent.get("text")
         if isinstance(text, str):
-            # Only the title changes, so the shown slide stays.
+            # Only the title changes, so stay on the current slide.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
 
     actions: dict[object, Callable[[], None]] = {
@@ -184,13 +186,13 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 
 
 def _described(slide: Slide) -> str:
-    """Return a description of a slide for the lecturer's list.
+    """Return a description of a slide for the lecturer's list of slides.
 
-    The address alone would not help, because it also holds the settings of other pages.
+    The description covers only the slide's own page, although the URL also holds the settings of other pages.
     """
     address = dict(slide.parameters)
     if slide.page in STEPPED:
-        # A lesson has a sentence of its own.
+        # A lesson uses its own sentence, not the one in the URL.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
     what, text, of = "", address[session.TEXT], AttentionParams
@@ -218,11 +220,11 @@ def _switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """Return the step of the lesson that a clicker would advance; empty if it would not advance a lesson."""
+    """Return the lesson step that a clicker would advance; empty if a clicker would not advance a lesson."""
     lesson = session.params(LessonParams)
     if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
-    # The number of steps is in the title. The module that reads lessons is not used here, because it would load torch.
+    # The page's title gives the total number of steps. Do not read it here: the lessons module would import torch.
     return f"Step {lesson.shown_step + 1}"
 
 
@@ -231,7 +233,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _code(path: str, pages: Container[str]) -> dict[str, str]:
-    """Return the QR code of the page's address in lecture mode, or one sentence that says why there is no code."""
+    """Return the QR code of the page's URL in lecture mode, or a sentence that explains why there is none."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

@@ -1,4 +1,4 @@
-"""Makes QR codes of addresses for the phones of an audience. Pure."""
+"""Creates QR codes of URLs for the audience's phones. Pure."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from urllib.parse import urlencode, urlsplit
 
 import segno
 
-NO_CODE = "This page's address is too long for a QR code. Shorten its sentence."
+NO_CODE = "This page's URL is too long for a QR code. Shorten its sentence."
 LOCAL = (
     "“{host}” only works on this computer. Start the app with "
     "“attention-atlas --lecture{port}”, or without installation "
-    "“python -m attention_atlas --lecture{port}”, and open the address that it prints."
+    "“python -m attention_atlas --lecture{port}”, and open the URL that it prints."
 )
-# The default port of `streamlit run`.
+# Default port of `streamlit run`.
 PORT = 8501
 
 
 def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
-    """Return the full address of a page as a user would type it.
+    """Return the full URL of a page, which can be opened in any browser.
 
     Args:
-        current: the address that is open in the browser: that of the app or of one of its pages.
-        path: the path of the page below the app's own address; empty for the first page.
-        parameters: the query parameters of the page.
-        pages: the paths of all pages, one of which `current` may end with: `st.context.url` keeps the page's path when
-            the address has parameters.
+        current: the URL that is open in the browser: that of the app or of one of its pages.
+        path: the page's path below the app's own URL; empty for the first page.
+        parameters: the page's query parameters.
+        pages: the paths of all pages. `current` may end with one of these, because `st.context.url` keeps the page's
+            path if the URL has parameters.
     """
     scheme, host, base, *_ = urlsplit(current)
     base = base.rstrip("/")
@@ -37,7 +37,7 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
 
 
 def local_only(address: str) -> str:
-    """Return one sentence that says what to do if only this computer can open an address; empty if others can."""
+    """Return a sentence that says what to do if a URL works only on this computer; empty if it works elsewhere."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     try:
@@ -49,7 +49,7 @@ def local_only(address: str) -> str:
 
 
 def qr_code(address: str) -> str | None:
-    """Return a QR code as an SVG data URI, black on white with a margin; None if the address is too long."""
+    """Return a QR code as an SVG data URI, black on white with a margin; None if the text is too long."""
     try:
         return segno.make_qr(address, error="m").svg_data_uri(border=4, dark="#000000", light="#ffffff")
     except segno.DataOverflowError:
