@@ -1,4 +1,4 @@
-"""Draws the frame around every page: styles, the container for waiting messages, and menus."""
+"""Renders the frame around every page: styles, the area for waiting messages, and the navigation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles for a projector. They reduce the empty space above the first line, because every pixel of a map counts. The
-# theme's text colours are too faint in Plotly figures, in the selected button of a row and above a slider. Text there
-# gets the normal text colour.
+# Styles for projectors. They reduce empty space at the top, because every pixel of a map counts. The theme's text is
+# too pale in Plotly figures, selected buttons and slider values, so they get the normal text colour.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
@@ -59,7 +58,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu covers the page, but Streamlit closes it after a choice only on phones.
+# In a narrow window the menu covers the page, but Streamlit closes the menu after a choice only on phones.
 CLOSES_MENU = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
@@ -69,15 +68,15 @@ window.closesItsMenu ??= document.addEventListener("click", event => {
 
 
 def draw() -> None:
-    """Draw the page that the address names; only app.py calls this, in every run."""
+    """Render the page that the URL names; called only by app.py, in every script run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Waiting messages have a container of their own, because elements that come and go would move those below.
+        # Waiting messages have their own container, because appearing and disappearing elements would move those below.
         with st.container(key="waiting"):
-            # Users who see nothing yet go first; their first page takes a fraction of the time of a translation.
+            # New users, who see an empty screen, go first: a first page takes far less time than a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
         ask_again()
         exporter()
@@ -86,8 +85,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def ask_again() -> None:
-    """Make Streamlit request the page after a reconnection, by drawing an empty fragment that runs periodically.
+    """Make the browser request the page again after a reconnection, by means of an empty fragment with a timer.
 
-    Otherwise a restarted server would not run the page until the first click. That click would be lost, because the
-    server would not know its widget yet.
+    Without it, a restarted server would not run the page until the first click. That click would be lost, because the
+    new server does not know the widget yet.
     """
