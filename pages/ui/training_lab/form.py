@@ -1,4 +1,4 @@
-"""The form for a training's settings, each within its limits."""
+"""The form for the settings of a training run, with limits that keep training short."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIMIZER_NAMES = {
     "adam": "Adam, PyTorch’s",
     "adam-by-hand": "Adam, written out by hand",
 }
-# Numbers that the page can set, and their names in the training configuration.
+# Numeric settings on the page, and the corresponding fields of the task configuration.
 NUMBERS = {
     "rate": "learning_rate",
     "decay": "weight_decay",
@@ -28,7 +28,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Draw the choice of the task; a new task starts with default choices."""
+    """Show the choice of task; a new task resets the examined step, score, heads and item."""
     before = session.params(LabParams).task
 
     def changed() -> None:
@@ -49,7 +49,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """Return the page's settings for a configuration; None if it exceeds the limits that keep training short."""
+    """Return page settings that match a configuration; None if it exceeds the page's limits."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
@@ -59,7 +59,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """State the settings of the task's recorded training, and offer to use them; draws nothing if they are the same."""
+    """Describe the recorded training run's settings, and offer to use them; show nothing if they are already set."""
     params = session.params(LabParams)
     if config == params.config:
         return
@@ -76,10 +76,10 @@ def show_recorded_settings(config: TaskConfig) -> None:
 
 
 def settings_form(recorded: TaskRun | None) -> None:
-    """Draw all other settings.
+    """Show the form for all settings except the task.
 
     Args:
-        recorded: the recorded training of the task, if there is one.
+        recorded: the task's recorded training run; None if there is none.
     """
     params = session.params(LabParams)
     task = task_named(params.task)
