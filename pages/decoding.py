@@ -25,7 +25,7 @@ with st.container():
     traced, params = traced_decoding(reading)
     # The message about the model's own translation is already shown above.
     if not traced.translation.complete and reading.own.complete:
-        st.caption("This translation reached the limit on length before it was finished.")
+        st.caption("This translation reached the length limit before it was finished.")
 show_bet("decoding", reading)
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)

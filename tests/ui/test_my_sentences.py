@@ -85,7 +85,7 @@ def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     belongs, _ = test.session_state[FOUND]
     test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
     test.run()
-    assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Go on"
+    assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Continue"
     test.button(key="mine_measure").click().run()
     _, found = test.session_state[FOUND]
     assert found.texts == whole.texts and np.array_equal(found.values["off"]["cross"], whole.values["off"]["cross"])

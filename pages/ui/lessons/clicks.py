@@ -48,7 +48,7 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
     name = f"“{markdown(rows[row])}”{place_of(rows, row)}"
     if (clicked.layer, clicked.head) != _asked_in(measured):
         layer, head = (number + 1 for number in _asked_in(measured))
-        return f"You marked {name}, in another head than layer {layer}, head {head}."
+        return f"You marked {name}, but not in layer {layer}, head {head}."
     column = int(view.weights[clicked.layer, clicked.head, row].argmax())
     looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
     return f"You marked {name}, which looks most at {looked_at}: this is not the row in the question."

@@ -28,7 +28,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 LESSON_FILE = "attention_browser/lesson_file"
-WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
+WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:

@@ -86,8 +86,8 @@ def _lesson_after(name: str) -> Lesson | None:
 def _wanted(step: LessonStep) -> str:
     """Return the tooltip that tells the user how to complete the step; empty for a step without a task."""
     return {
-        "answered": "First answer the question.",
-        "row pinned": "First click a cell of the row.",
-        "head opened": "First click the head.",
+        "answered": "Answer the question first.",
+        "row pinned": "Click a cell in the row first.",
+        "head opened": "Click the head first.",
         "read": "",
     }[step.next_when]

@@ -140,7 +140,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             # On a projector, the answer comes from an audience, so it does not count for one user's score.
             show_score(asked, found)
         if not measured.finding.holds:
-            st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
+            st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:

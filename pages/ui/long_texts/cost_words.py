@@ -14,7 +14,7 @@ from transformer.language_modelling.cost_measurement import configuration
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
-    SECONDS: "With full attention a pass over **{length:,} tokens** takes {amount}.",
+    SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
 }
 # Names of the measured kinds of attention, with the block size or stride.
@@ -38,9 +38,7 @@ CONCLUSIONS = {
     "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
     "value, so the lines of full and local attention coincide.",
 }
-MACHINE = (
-    " A slope above 2 is the machine’s doing: a map too large for the processor’s cache takes longer to write and read."
-)
+MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer to write and read."
 
 
 def written(value: float, quantity: str) -> str:

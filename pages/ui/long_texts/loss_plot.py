@@ -27,8 +27,8 @@ def show_losses() -> None:
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
-            "The loss of the three kinds was not measured; `python -m transformer.training compare-attention` measures "
-            "it."
+            "The losses of the three kinds of attention have not been measured. To measure them, run "
+            "`python -m transformer.training compare-attention`."
         )
         return
     with main_figure(

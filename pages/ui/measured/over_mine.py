@@ -54,13 +54,13 @@ def show_over_mine(reading: Reading, effect: str) -> None:
     with place:
         if found.read < len(sentences):
             st.button(
-                "Go on" if found.read else f"Measure all {len(sentences)}",
+                "Continue" if found.read else f"Measure all {len(sentences)}",
                 key="mine_measure",
                 icon=":material/bar_chart:",
                 on_click=st.session_state.update,
                 args=({GOING: belongs},),
-                help="Switches every head off by itself on each sentence: about a second or two for each. You can stop "
-                "it and go on later. After a reload, the server still has what it measured lately.",
+                help="Switches off one head at a time, which takes a second or two per sentence. You can stop and "
+                "continue later. After a reload, the server still has recent measurements.",
             )
         st.caption(_says(found, len(sentences)))
     if found.texts:
@@ -90,7 +90,7 @@ def _measure(
 
 def _says(found: HeadEffects, count: int) -> str:
     if not found.read:
-        return "What each head does on each sentence: without it, in the logits, and where it looks."
+        return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
     skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
@@ -118,8 +118,8 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
     table = head_table(found, chosen) if rows == "Heads" else sentence_table(found, chosen)
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
-        "The interval covers 95% of the means of sentences drawn again (bootstrap). A head “changes” a sentence if, "
-        "without it, another word becomes the most likely at some step. In place of the output of a head that is off: "
+        "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
+        "the head, another word becomes the most likely at some step. In place of the output of a head that is off: "
         f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )

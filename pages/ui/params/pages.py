@@ -129,7 +129,7 @@ _PAGES = (
         "patch",
         "Patch",
         "Ask",
-        "Put a value of one sentence's run into another's, to see what is enough for a word, and what it needs.",
+        "Copy a value from one sentence's run into another's, to see what a word needs and what is enough for it.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),

@@ -110,8 +110,8 @@ def show_grid(asked: Asked) -> Chosen:
         )
     st.caption(
         (
-            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values below 0 and "
-            "above 1 exist. "
+            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values can be "
+            "below 0 or above 1. "
             if unit == "effect"
             else ""
         )

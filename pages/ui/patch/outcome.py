@@ -89,7 +89,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             st.markdown(describe_effect(asked, chosen, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
-            "others. Of places that do the same, each can be enough while none is needed.",
+            "others. If several places do the same, each can be enough while none is needed.",
             help=explain("logit"),
         )
     _show_cone(asked, plain[0].after, patched.after)

@@ -116,8 +116,8 @@ def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=store,
-        help="Both sentences have read the same words of A's translation before it. Unless you "
-        "choose, the page takes the first step at which the two sentences prefer different tokens.",
+        help="Before this step, the model has read the same words of A's translation for both sentences. By default, "
+        "this is the first step at which the two sentences prefer different tokens.",
     )
     return question
 

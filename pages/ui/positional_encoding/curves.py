@@ -164,7 +164,7 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
     words.markdown(
-        f"The first pair comes round every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
+        f"The first pair repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
         f"10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
         f"{2e4 * np.pi:,.2f} is a limit that no dimension has. In the formula *pos* starts at 0, so *pos* is the "
         "position minus 1; dimensions are numbered from 0, as there."

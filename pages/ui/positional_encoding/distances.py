@@ -120,7 +120,7 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
 
 def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
     """Build the rotation that shifts every position by k, show it, and check it on all positions."""
-    st.subheader("The same linear map leads k positions further, from anywhere", anchor=False)
+    st.subheader("One linear map shifts every position by k", anchor=False)
     length, width = table.shape
     control, picture = st.columns([5, 4], gap="large")
     with control.container(horizontal=True):

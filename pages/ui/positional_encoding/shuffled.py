@@ -69,7 +69,7 @@ def show_shuffled(reading: Reading) -> None:
     mixed = shuffle(text, encoding.shuffle)
     settings = [("as typed, with positions", text, AS_TRAINED), ("as typed, positions switched off", text, WITHOUT)]
     if mixed is None:
-        st.info("There is only one order of these words: type a sentence with two different ones to shuffle it.")
+        st.info("These words have only one order. Type a sentence with two different words to shuffle it.")
     else:
         settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
         settings.append(("shuffled, positions switched off", mixed.text, WITHOUT))

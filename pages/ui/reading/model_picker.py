@@ -113,7 +113,7 @@ def _more_languages() -> None:
         st.code(known[chosen].command, language="bash", wrap_lines=True)
     st.caption(
         f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one. The folder of a "
-        "training run gives its model and its last steps."
+        "training run adds its model and its last checkpoints."
     )
 
 
@@ -122,14 +122,14 @@ def device_choice() -> None:
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
-    here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
+    here = f"The model runs at {markdown(server)}. Only what needs the model's weights is computed here."
     st.selectbox(
         "Device",
         devices,
         key=session.DEVICE,
         persist_state="session",
         format_func=str.upper,
-        help=here if server else "Where the model runs. The fastest device of this machine is chosen automatically.",
+        help=here if server else "Where the model runs. By default, the fastest device on this machine.",
     )
 
 

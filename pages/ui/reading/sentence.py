@@ -223,7 +223,7 @@ def _warnings(reading: Reading) -> list[str]:
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
         found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
     if not own.complete:
-        found.append("The translation reached the limit on length before it was finished.")
+        found.append("The translation reached the length limit before it was finished.")
     return found
 
 

@@ -104,8 +104,8 @@ def _unapplied(reading: Reading) -> list[str]:
     asked = reading.translator.config.unapplied
     return (
         [
-            f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This page does not apply "
-            "that, so `generate` of transformers may translate differently. *Decoding steps* has a beam search."
+            f"This model's settings also ask for {markdown(', '.join(asked))}. This page does not apply them, so "
+            "`generate` in Transformers may translate differently. *Decoding step by step* offers beam search."
         ]
         if asked
         else []

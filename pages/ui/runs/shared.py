@@ -189,7 +189,7 @@ def show_progress(share: float) -> None:
 def place_shown(ahead: int) -> AbstractContextManager[None]:
     """Return a context manager that tells the user how many requests are ahead, if this thread renders a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
-    return st.spinner(f"{ahead} before you") if drawing and ahead else nullcontext()
+    return st.spinner(f"{ahead} ahead of you") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:

@@ -19,20 +19,20 @@ from transformer.files.paths import ASSETS
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
-/* The lecturer's vote, at the lower edge, beside the controls of a presented page. */
+/* The lecturer's vote, at the bottom edge, beside the controls of lecture mode. */
 .st-key-lecture_vote { position: fixed; bottom: 4px; left: 8px; z-index: 999991; width: auto; }
-/* Who waits sees it below, over whatever the page showed before. */
+/* Waiting messages, at the bottom, on top of the previous content of the page. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
-/* On a projector five menus, one of which names the open page, end where the buttons begin. */
+/* On a projector, the five menus, one with the page's name, must not overlap the buttons. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
-/* Streamlit's sign of a run and its Stop button stand to the right of it. */
+/* Streamlit's running indicator and Stop button are to the right of the lecture bar. */
 @media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
-/* Streamlit measures these when it draws them, which may be in lecture mode. */
+/* Fixed, because Streamlit would measure these icons when it renders them, maybe in lecture mode. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
-/* The page's title, as large as another heading; or out of sight, where it takes no room. */
+/* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
 .st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }
 @media (min-width: 768px) {
@@ -40,7 +40,7 @@ STYLE = """<style>
         position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
     }
 }
-/* What is said of a sentence, in as few pixels. */
+/* The texts about a sentence, in as little height as possible. */
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
@@ -48,7 +48,7 @@ STYLE = """<style>
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
     .st-key-written { margin-bottom: -0.4rem; }
 }
-/* What stands beside them goes below where words would stand in a column of single ones. */
+/* Elements beside these texts wrap below them before the texts become one word wide. */
 :is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }

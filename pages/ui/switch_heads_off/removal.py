@@ -50,7 +50,7 @@ def show_removal(reading: Reading) -> None:
     if recorded:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
-        "Remove the heads of this sentence one after the other, and measure",
+        "Remove one head after another for this sentence, and measure",
         help="First every head is measured by itself; then one more is removed with each run, in five orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),

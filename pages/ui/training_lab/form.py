@@ -16,8 +16,8 @@ from transformer.tasks.run import TaskRun
 
 OPTIMIZER_NAMES = {
     "muon": "Muon, as for the translation model",
-    "adam": "Adam, PyTorch’s",
-    "adam-by-hand": "Adam, written out by hand",
+    "adam": "Adam, from PyTorch",
+    "adam-by-hand": "Adam, hand-written",
 }
 # Numeric settings on the page, and the corresponding fields of the task configuration.
 NUMBERS = {
@@ -90,15 +90,15 @@ def settings_form(recorded: TaskRun | None) -> None:
     first, second = st.columns(2)
     with first:
         st.markdown("**The Transformer**", help=explain("layer", "head", "residual stream"))
-        st.number_input("Layers of encoder and decoder", step=1, **bind_number(LabParams, "layers"))
-        st.number_input("Heads of every layer", step=1, **bind_number(LabParams, "heads"))
+        st.number_input("Layers in encoder and decoder", step=1, **bind_number(LabParams, "layers"))
+        st.number_input("Heads per layer", step=1, **bind_number(LabParams, "heads"))
         st.segmented_control("Width", WIDTHS, required=True, **bind(LabParams, "width"))
         st.number_input("Seed", step=1, **bind_number(LabParams, "seed"))
     with second:
         st.markdown("**Its training**", help=explain("optimizer", "learning rate", "batch", "weight decay"))
         st.selectbox("Optimiser", OPTIMIZERS, format_func=OPTIMIZER_NAMES.__getitem__, **bind(LabParams, "optimizer"))
-        st.number_input("Learning rate at its peak", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
-        st.number_input("Steps of warm-up", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
+        st.number_input("Peak learning rate", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
+        st.number_input("Warm-up steps", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
         st.number_input("Items per step (batch)", step=8, **bind_number(LabParams, "items"))
         st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
         st.number_input(
@@ -106,6 +106,6 @@ def settings_form(recorded: TaskRun | None) -> None:
             step=0.01,
             format="%g",
             disabled=params.optimizer == "adam-by-hand",
-            help="The optimiser written out by hand has none." if params.optimizer == "adam-by-hand" else None,
+            help="The hand-written optimiser has no weight decay." if params.optimizer == "adam-by-hand" else None,
             **bind_number(LabParams, "decay"),
         )

@@ -153,7 +153,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
         icon=":material/restart_alt:",
         disabled=same and not step,
         on_click=reset,
-        help="Back to the first weights, before the first step.",
+        help="Back to the initial weights, before the first step.",
     )
     if with_recorded:
         st.button(
@@ -190,7 +190,7 @@ def _slice() -> None:
     if STOPPED in st.session_state:
         st.warning(
             f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "
-            "What was learned before is still here."
+            "What the model had learned before is kept."
         )
     if was_running and not training.running:
         # Only a rerun of the whole page stops the fragment's periodic reruns.

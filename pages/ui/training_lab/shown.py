@@ -60,8 +60,8 @@ def spectrum_words(run: TaskRun) -> str:
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
     return (
         f"The bars are the Fourier spectrum of the numbers’ embeddings, each of whose {run.config.d_model} columns "
-        "is a sum of waves over the numbers. Random embeddings have all frequencies alike: the five largest have "
-        f"{before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
+        "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: the five largest "
+        f"have {before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
         f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}."
     )
 

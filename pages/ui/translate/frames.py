@@ -104,7 +104,7 @@ FRAMES = {
 # The name of each row of numbers.
 LINES = {
     "tokens": "Tokens of each word",
-    "ids": "Number in the vocabulary",
+    "ids": "ID in the vocabulary",
     "position": "+ vector of position {position}",
     "embedding": "Vector of {token}: {shown} of its {size} numbers",
     "input": "= what enters the first layer{normalised}",

@@ -31,7 +31,7 @@ from transformer.values.trace import Trace
 
 # Session-state key of the uploaded file: name, content and ID.
 UPLOADED = "_own_uploaded"
-EXAMPLE = "Example: the model that ships"
+EXAMPLE = "Example: the built-in model"
 LINES = """\
 import attention_atlas
 
@@ -97,13 +97,13 @@ def read_own() -> OwnReading:
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
-                f"The list shows the .npz and .json files of the folder `{folder().name}`, next to which the app was "
-                f"started. To use another folder, set the variable `{VARIABLE}`. A notebook or a script writes them:"
+                f"The list shows the .npz and .json files in the folder `{folder().name}`, where the app was started. "
+                f"To use another folder, set the environment variable `{VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(
-                "A file has weights and tokens, not the model. Switching heads off, changing attention, what "
-                "mattered and the numbers inside a layer need the model itself: `attention-atlas import` adds one."
+                "A file holds attention weights and tokens, but not the model. To switch heads off, change attention, "
+                "see what mattered or look inside a layer, you need the model itself: `attention-atlas import` adds it."
             )
     try:
         if chosen in listed:
