@@ -39,7 +39,7 @@ def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    # The user sees the map with these display settings, so rows must be matched under them.
+    # Use the user's display settings, because they determine the rows of the map.
     view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:

@@ -31,7 +31,7 @@ from transformer.running.runs.trace import TraceRun
 # Table columns that contain whole sentences, and their width in pixels, which leaves room for the other columns on a
 # projector.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
-# The lesson, step number and whether the answer was shown, as of the last time the map was shown.
+# State of the map when it was last shown: the lesson's ID, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
@@ -107,7 +107,7 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Return the request number for the attention browser, which changes when a step is opened, reopened or done."""
+    """Return the attention browser's request number, which changes when a step is opened, reopened or done."""
     # If a script run did not show the map, Streamlit has dropped the choice in it, but the browser has kept it.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
@@ -213,7 +213,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """Return the chart of a figure; None if the figure has no chart of this module."""
+    """Return the chart of a figure, or None if the figure is shown in another way, for example as a table."""
     if table.across:
         return tiles(table)
     if show == "worth":

@@ -45,7 +45,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Context manager that puts the step's number in front of an error raised inside it."""
+    """Context manager that adds the step's number to the message of an error raised inside the context."""
     try:
         yield
     except AtlasError as error:

@@ -15,7 +15,7 @@ from transformer.lessons.result import Question, figure_of, question_of, with_ma
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
 
-# Private-use characters, not allowed in a lesson, that mark where a value begins and ends until Markdown is escaped.
+# Private-use characters, not allowed in a lesson, that mark the start and end of a value until the text is escaped.
 OPENS, CLOSES = "\ue000", "\ue001"
 
 

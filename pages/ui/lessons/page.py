@@ -68,7 +68,7 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # Mark the lesson as done already, because the user may leave it in many ways.
+            # Mark the lesson as done together with its last step, because the user may leave the lesson in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):

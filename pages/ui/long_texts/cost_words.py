@@ -49,7 +49,7 @@ def written(value: float, quantity: str) -> str:
 
 
 def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Return one Markdown sentence per kind of attention that gives the growth of a quantity with text length."""
+    """Return one Markdown sentence per kind of attention that says how a quantity grows with text length."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -85,7 +85,7 @@ def concludes(found: Sequence[Cost], quantity: str) -> str:
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """Return the longest text length measured with full attention, and each kind of attention's cost at that length."""
+    """Return the longest text length measured with full attention, and what each kind of attention costs there."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 

@@ -32,7 +32,7 @@ def show_losses() -> None:
         )
         return
     with main_figure(
-        "**Held-out loss of small models that differ in their attention alone**", describe_losses(recorded)
+        "**Held-out loss of small models that differ only in their attention**", describe_losses(recorded)
     ):
         show_altair(
             loss_chart(recorded),

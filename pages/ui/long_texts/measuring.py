@@ -37,7 +37,7 @@ def measure_button() -> None:
         key="long_measure",
         icon=":material/timer:",
         on_click=_ask,
-        help="Takes a few seconds. Lengths for which this machine has no memory are left out.",
+        help="Takes a few seconds. Lengths that do not fit into this machine's memory are skipped.",
     )
     if st.session_state.pop(ASKED, False):
         _measure()
@@ -63,7 +63,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield all costs, but take the lock anew for each, so that other users wait for one measurement at most."""
+    """Yield the costs, and release the lock after each, so that other users wait for one measurement at most."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

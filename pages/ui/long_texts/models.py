@@ -15,7 +15,7 @@ from transformer.serving.server_process import settle
 FOLDER = ASSETS / "long_texts"
 # Keep all three models in memory, because each takes only about a megabyte.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# The longest text that is mapped, in tokens. Row labels of a longer text would not fit.
+# Maximum number of tokens in a text; the row labels of a longer one would not fit.
 MAX_TOKENS = 96
 
 

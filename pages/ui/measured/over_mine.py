@@ -25,7 +25,7 @@ from pages.ui.text.python_lines import effects_lines
 from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
 
-# Session-state keys of the measurement so far with the settings it was made with, and of a request to continue it.
+# Session-state keys of the measurement so far, with its settings, and of a request to continue measuring.
 FOUND, GOING = "_my_effects", "_my_effects_going"
 
 

@@ -11,7 +11,7 @@ from transformer.text.vocabulary import OWN, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Beyond these limits, all tokens become almost equally likely, or length alone decides.
+# Limits of temperature and length penalty. Beyond them, all tokens are almost equally likely, or only length counts.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
 # Limit above the size of any vocabulary and of any search tree.

@@ -39,7 +39,7 @@ class LessonParams(Params, prefix="lesson_"):
 
     @property
     def shown_step(self) -> int:
-        """The index of the open step, or of the last step if the lesson has become shorter than an old URL expects."""
+        """The index of the open step, or of the last step if an old URL names a step that no longer exists."""
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:

@@ -46,8 +46,8 @@ class Slide:
         page: the page's name.
         parameters: the query parameters of the page's URL.
         title: the lecturer's title; may be empty.
-        experiment: the experiment that the page's figures carried when the slide was added; empty for none. It is saved
-            only in files, because a URL has no room for it, so it is ignored in comparisons.
+        experiment: the experiment that the page's figures carried when the slide was added; empty for none. Only files
+            have room for it, so comparisons ignore it.
     """
 
     page: str
@@ -89,7 +89,7 @@ class Slide:
         try:
             parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MAX_PARAMETERS, errors="strict"))
         except ValueError as error:
-            raise SlidesError(f"“{_short(line)}” is not an address") from error
+            raise SlidesError(f"“{_short(line)}” is not a valid URL") from error
         if not parameters.get("text"):
             raise SlidesError(f"“{_short(line)}” has no sentence (text=…)")
         return cls.of(found[1], parameters)
@@ -127,7 +127,7 @@ class Slides:
         try:
             return cls._of(_unpacked(code).split("\n"))
         except SlidesError as error:
-            return cls(problem=f"The slides of this address were left out: {error}.")
+            return cls(problem=f"The slides in this URL were left out: {error}.")
 
     @classmethod
     def from_file(cls, text: str) -> Slides:
@@ -180,7 +180,7 @@ class Slides:
 
     def _fitting(self) -> Slides:
         if any(len(str(slide)) > LONGEST for slide in self.slides) or len(str(self)) > LONGEST_CODE:
-            raise SlidesError("the list no longer fits in an address; shorten its sentences, or make two lists")
+            raise SlidesError("the list no longer fits in a URL; shorten its sentences, or make two lists")
         return self
 
     @classmethod
@@ -196,7 +196,7 @@ class Slides:
 def _unpacked(code: str) -> str:
     """Decode a slide list from a URL; decompression stops at MAX_BYTES, which limits the memory it can use."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
-        raise SlidesError("they are cut off or were changed; copy the whole address again")
+        raise SlidesError("they are cut off or were changed; copy the whole URL again")
     unpacker = zlib.decompressobj()
     try:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
@@ -205,7 +205,7 @@ def _unpacked(code: str) -> str:
             raise SlidesError("they are cut off, or too many")
         return text.decode("ascii")
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise SlidesError("they are cut off or were changed; copy the whole address again") from error
+        raise SlidesError("they are cut off or were changed; copy the whole URL again") from error
 
 
 def _short(line: str) -> str:

@@ -15,7 +15,7 @@ from transformer.values.kinds import KINDS, Kind
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
 MAX_LAYERS, MAX_HEADS = 2, 4
-# Maximum number of training steps, which take about two minutes on two cores, and that of the longest recording.
+# Maximum number of training steps on the page (about two minutes on two cores), and in the longest recording.
 MAX_STEPS, MAX_RECORDED = 3_000, 50_000
 
 

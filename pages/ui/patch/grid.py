@@ -215,7 +215,7 @@ def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int,
 
 
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens; if the partner in sentence B differs, it follows after a slash."""
+    """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = _named(asked.a), _named(asked.b)

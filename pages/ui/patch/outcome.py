@@ -140,7 +140,7 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
-    """Return the question in the given direction, the patches for it, and the trace to copy values from."""
+    """Return the patching question, the patches, and the trace to copy values from, for one direction."""
     if direction == "needed":
         return asked.question, chosen.patches, asked.b
     return asked.question.reversed, reversed_patches(chosen.patches), asked.a
@@ -155,7 +155,7 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
 
 
 def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
-    """Return Markdown that says how far the patch moves the choice between the two tokens, in one direction."""
+    """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
     question, patches, _ = _directed(asked, chosen, direction)
     found = asked.reading.runs.get(PatchRun(question, patches))
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))

@@ -52,7 +52,7 @@ def pick_question(reading: Reading) -> Asked:
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
-        # On a narrow screen, these controls wrap below the sentence together, so that its last word is not cut off.
+        # On a narrow screen, these controls wrap to the next line together, so that sentence B is not cut off.
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
@@ -161,5 +161,5 @@ def _says(asked: Asked) -> str:
 
 
 def closeness(found: Contrasts) -> str:
-    """Return the grid's unit: "effect", or nats if the two sentences differ too little to divide by."""
+    """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
     return "change, nats" if found.close else "effect"

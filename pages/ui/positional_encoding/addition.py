@@ -79,7 +79,10 @@ def show_addition(reading: Reading) -> None:
 
 
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
-    """Return a table with one row per token: the norms of embedding, encoding and sum, and the cosine of the angle."""
+    """Return a table with one row per token.
+
+    Columns include the norms of embedding, encoding and sum, and the cosine similarity of embedding and encoding.
+    """
 
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
@@ -125,7 +128,7 @@ def _why_scaled(text: EmbeddedText) -> str:
     """Return Markdown that explains, with this sentence's numbers, why embeddings are scaled."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
-    sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]
+    sentences = [f"On average over this sentence, an embedding has a norm of **{plain:.2f}**."]
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(

@@ -83,7 +83,7 @@ def show_alternatives() -> None:
 
 
 def turned_products(span: int, d_head: int) -> np.ndarray:
-    """Return how much of a dot product rotary encoding keeps for every pair of positions, [P, P].
+    """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
     The values hold for a vector with itself, if all pairs of dimensions have equal norms: each is the mean cosine of
     the rotation angles. The diagonal is 1.

@@ -84,7 +84,7 @@ def show_curves() -> None:
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """Say whether the curves are those of the app's model; if not, offer a button that switches to its model width."""
+    """Say whether the curves are those of the app's model; if not, offer a button that sets that model's width."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -166,8 +166,8 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
     words.markdown(
         f"The first pair repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
         f"10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
-        f"{2e4 * np.pi:,.2f} is a limit that no dimension has. In the formula *pos* starts at 0, so *pos* is the "
-        "position minus 1; dimensions are numbered from 0, as there."
+        f"{2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
+        "1, because it starts at 0, as the dimensions do."
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)

@@ -1,4 +1,4 @@
-"""Shows that dot products of encodings depend only on the offset, and that a rotation shifts an encoding."""
+"""Shows that dot products of encodings depend only on the offset, and that a rotation maps one encoding to another."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _offsets(table: np.ndarray) -> None:
             )
             st.markdown(
                 f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
-                f"**{typeset(read.spread.max(), '.1e')}**, which is what rounding leaves."
+                f"**{typeset(read.spread.max(), '.1e')}**, which is rounding error."
             )
             show_numbers(
                 pd.DataFrame(

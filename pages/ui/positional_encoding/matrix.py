@@ -1,4 +1,4 @@
-"""The matrix of positional encodings in two layouts, interleaved and halves, which are permutations of each other."""
+"""The matrix of positional encodings in two layouts, interleaved and in halves, each a permutation of the other."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 def moved_tokens(
     before: tuple[Token, ...], after: tuple[Token, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
 ) -> list[int] | None:
-    """Return the original position of each token in the shuffled text; None if a word is split into other tokens there.
+    """Return the original position of each token in the shuffled text; None if shuffling changes the tokenization.
 
     Args:
         before, after: the tokens of the original and of the shuffled text.

@@ -33,7 +33,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Probability factors up to this one, in nats, are written out; larger ones are written as powers of ten.
+# Probability ratios up to this one, given in nats, are written out; larger ones become powers of ten.
 MAX_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
@@ -109,7 +109,7 @@ def _firsts(runs: list[ShuffledRun]) -> list[float]:
 def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     """Return a table with one row per run.
 
-    The columns are the text that was read, the translation, its log-probability, and the log-probability of the
+    The columns include the text that was read, the translation, its log-probability, and the log-probability of the
     original translation.
     """
     table = pd.DataFrame(
@@ -159,13 +159,13 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
         before, *after = firsts
         worst = int(np.argmin(after))
         sentences.append(
-            f"The first translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
+            f"The original translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
             f"has **{typeset(after[worst])}**, so the model finds it {times(before - after[worst])} less likely."
             if after[worst] < before
-            else "None of the changes makes the first translation less likely."
+            else "None of the changes makes the original translation less likely."
         )
     sentences.append(
-        "The model itself is as it was, and never learned to do without positions: a model trained without them would "
+        "The model itself is unchanged, and never learned to do without positions: a model trained without them would "
         "behave differently."
     )
     return " ".join(sentences)
@@ -190,9 +190,9 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
     )
     return (
-        "**Without positions, a sentence is a bag of words.** Put back into order, the encoder's attention to the "
-        f"shuffled sentence differs by at most **{typeset(without, '.1e')}** in any cell, which is rounding. With "
-        f"positions it differs by up to **{with_positions:.2f}**."
+        "**Without positions, a sentence is a bag of words.** After the words are put back in order, the encoder's "
+        f"attention differs by at most **{typeset(without, '.1e')}** in any cell, a rounding error. With positions, it "
+        f"differs by up to **{with_positions:.2f}**."
     )
 
 

@@ -95,7 +95,7 @@ def model_menu() -> None:
 
 
 def _more_languages() -> None:
-    """Show the models that can be added, with the command to run, because the app itself never uses the network."""
+    """Show which models can be added, and the command that adds one: the app itself never uses the network."""
     known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
         "More languages …",

@@ -130,7 +130,7 @@ def pick_second_model() -> str:
         width=320,
         format_func=lambda name: RANDOM if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=chosen),
-        help="A folder in `models`, or a model of the same shape that has learned nothing. Both models read the same "
+        help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
     )
     return chosen

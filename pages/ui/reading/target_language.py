@@ -1,4 +1,4 @@
-"""Chooses the languages of a multilingual model, which are codes such as ">>fra<<" at the start of the text.
+"""Chooses the languages of a multilingual model by means of codes such as ">>fra<<" at the start of the text.
 
 The codes are part of the stored text and of the URL, because the model reads them as tokens. The text box hides the
 codes, and a new sentence keeps the current codes.
@@ -19,13 +19,13 @@ from transformer.text.vocabulary import split_code, with_code
 # Widget keys for the source and the target language, by the first character of the language's codes.
 KEYS = {"<": "source_language", ">": "target_language"}
 HELP = {
-    "<": "The language of the sentence. Its code is a token of its own, a row and a column.",
+    "<": "The language of the sentence. Its code is a token with its own row and column.",
     ">": "The language to write. Its code is the first token that the decoder writes.",
 }
 BOTH_SIDES = "The languages that the model reads and writes."
 ONE_SIDE = (
-    "This model writes several languages. The code of the one that it is to write is the first token of the sentence, "
-    "a row and a column of its own."
+    "This model writes several languages. The code of the chosen one is the first token of the sentence, with its own "
+    "row and column."
 )
 
 

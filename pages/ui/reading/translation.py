@@ -17,7 +17,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Session-state key of the number of translations entered by the user. Each one gives the box a new key and closes it.
+# Session-state key of the number of translations entered by the user. A new number gives the box a new key, which
+# closes the box.
 ANOTHER = "another_translation"
 # Shown in place of a translation without tokens.
 NOTHING = "*(nothing: the end symbol came first)*"
@@ -32,7 +33,7 @@ def show_translation(
     Args:
         reading: the reading to show.
         large: whether to also show the number of tokens, the model's size, and settings that were not applied.
-        label: the title of the model's own translation; empty for the language.
+        label: the title of the model's own translation; empty for the name of the target language.
         beside: renders another button beside the translation.
     """
     target = markdown(reading.languages.target.name)

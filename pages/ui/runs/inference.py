@@ -22,7 +22,7 @@ from transformer.values.weights import Weights
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a queue of their own, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Runs that take seconds for a long sentence have their own queue, so that they do not delay translations.
+# Enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
 # Each model's weights. On the CPU the arrays share the model's memory, so they are dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.serving.server_process import settle
 
-# Only two models are kept, because each needs much memory, although loading a model takes long.
+# Keep two models: loading one takes long, but each needs much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # A separate lock, so that loading one model does not block runs of another.
 LOADING_LOCK = threading.Lock()

@@ -18,7 +18,8 @@ Done = Callable[[int, Any], None]
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees the number of requests ahead, and seconds between updates of that number.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds after which a turn lets others go first. Shorter turns finish sooner, on the whole, without interruptions.
+# Seconds after which a turn lets others go first. Shorter turns are not interrupted, because then all of them finish
+# sooner.
 SLICE = 0.3
 # Seconds for which a thread waits for more requests of the same kind before it computes a batch.
 GATHER = 0.15
@@ -113,8 +114,8 @@ class Turns:
         Args:
             kind: the item's kind; all items of a kind must have the same `run`.
             item: the input of the computation.
-            run: computes a batch of items, and passes each result, as soon as it is ready, to a callback. An exception
-                that is passed instead of a result is raised for that item only.
+            run: computes a batch of items, and passes each result to a callback as soon as it is ready. An exception
+                passed as a result is raised for that item only.
         """
         request = _Request(kind, item)
         try:
@@ -158,7 +159,7 @@ class Turns:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
 
     def _wait(self, request: _Request) -> None:
-        """Queue a request, and wait for its turn or until another thread has computed its result."""
+        """Queue a request, and wait until its turn comes or another thread has computed its result."""
         with self._lock:
             at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
             self._queue.insert(at if request.early else len(self._queue), request)

@@ -72,7 +72,7 @@ def is_needed(message: BackMsg) -> bool:
     """Return whether the app needs a browser message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
-        # "Your own attention" requests a URL for uploading a file, if the server accepts uploads.
+        # Allow this if the server accepts uploads, because "Your own attention" requests a URL for uploading a file.
         return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
         # Allow only downloads that are created on request. The other operations are for app developers.

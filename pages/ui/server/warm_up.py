@@ -44,13 +44,14 @@ async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
 async def warm_up() -> None:
     """Open pages as a user would, without a browser."""
     global _is_warm
-    # Import before the first script run, whose lock would otherwise keep waiting users from seeing a message.
+    # Import this before rendering a page. A page holds the script lock, so waiting users would see no message
+    # meanwhile.
     await asyncio.to_thread(import_module, MODEL)
     from transformer.serving.server_process import settle
 
     for page in PAGES:
         await draw(page)
-    # Do this last, so that it includes the modules that the pages have imported.
+    # Freeze objects last (see `settle`), so that the modules imported by the pages are included.
     await asyncio.to_thread(settle)
     _is_warm = True
 
@@ -67,7 +68,7 @@ class _HeadlessClient(SessionClient):
         self.drawn = asyncio.Event()
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
-        # The router's first run ends early and is followed by a rerun, so wait for the rerun.
+        # The router ends its first script run early and requests a rerun, so wait for that rerun.
         if msg.WhichOneof("type") == "script_finished" and msg.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
             self.drawn.set()
 

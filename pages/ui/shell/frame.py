@@ -14,8 +14,8 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles for projectors. They reduce empty space at the top, because every pixel of a map counts. The theme's text is
-# too pale in Plotly figures, selected buttons and slider values, so they get the normal text colour.
+# Styles for projectors. They reduce empty space at the top, because every pixel of a map counts. In Plotly figures,
+# selected buttons and slider values, the theme's text is too pale, so they use the normal text colour.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
@@ -87,6 +87,6 @@ def draw() -> None:
 def ask_again() -> None:
     """Make the browser request the page again after a reconnection, by means of an empty fragment with a timer.
 
-    Without it, a restarted server would not run the page until the first click. That click would be lost, because the
-    new server does not know the widget yet.
+    Without the fragment, a restarted server would not run the page until the first click. That click would be lost,
+    because the new server does not know the clicked widget yet.
     """

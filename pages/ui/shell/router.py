@@ -25,7 +25,7 @@ from transformer.files.paths import APP as APP_FOLDER
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
-# Pages of text, which show their title. On other pages only the menu shows it, because a title would push maps down.
+# Pages of text show their title. On other pages only the menu does, because a title would push maps down.
 HEADED = ("gallery", "lessons", "about")
 
 

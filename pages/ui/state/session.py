@@ -104,7 +104,7 @@ def _opened(address: Mapping[str, str], before: State) -> State:
 
 
 def _without_list(state: State) -> State:
-    """Move a slide's list of sentences from the state to the session, because the list is too long for every URL."""
+    """Move a slide's list of sentences from the state to the session, because it would make every URL too long."""
     found = sentences_in(state.of(ListParams).sentences)
     if found.sentences:
         st.session_state[MINE] = found
@@ -290,7 +290,7 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
     """Return the selected head and its display settings, with the pins of an attention kind if one is given.
 
     Args:
-        of: the parameter class; the class for a model with a single attention kind includes the pins.
+        of: the parameter class. Classes other than `AttentionParams` include the pins.
     """
     chosen = params(of)
     if kind is None or of is not AttentionParams:
@@ -300,7 +300,10 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
 
 
 def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
-    """Replace the selected head and, if an attention kind is given, the kind's pins, as `store` does."""
+    """Replace the selected head and, if an attention kind is given, the kind's pins.
+
+    Call this only in callbacks or before a page change.
+    """
     if type(chosen) is not AttentionParams:
         store(chosen)
         return
@@ -310,7 +313,7 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
-    """Replace some of the values that `attention` returns, as `store` does."""
+    """Replace some of the values that `attention` returns; call this only in callbacks or before a page change."""
     store_attention(replace(attention(kind, of), **changes), kind)
 
 

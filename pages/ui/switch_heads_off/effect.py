@@ -1,4 +1,4 @@
-"""Shows the effect of switching heads off: both translations, and how every step of the original one changes."""
+"""Shows the effect of switching heads off: both translations, and the change at every step of the original one."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
         "The KL divergence also counts what happened to the tokens that were not written."
         + ("" if first is None else " The line marks the first step at which the new translation differs.")
-        + (f" Bars are means over {effect.draws} draws, the thin lines 95 % intervals." if drawn else ""),
+        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if drawn else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
     show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """Describe the changed heads in words: a single head by name, several by their number."""
+    """Describe the changed heads in words: name a single head, or say how many heads there are."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -172,7 +172,7 @@ def describe_effect(
     if effect.draws > 1:
         found = over_draws(effect.scores.change)
         low, high = (typeset(float(bound), "+.2f") for bound in (found.low, found.high))
-        interval = f"; 95 % interval {low} to {high}, seed {interventions.seed}"
+        interval = f"; 95% interval {low} to {high}, seed {interventions.seed}"
     if abs(change) < NOTICEABLE:
         return (
             f"{says} is as likely as before (its log-probability changes by {typeset(change, '+.2f')} nats{interval})."

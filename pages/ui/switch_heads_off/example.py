@@ -49,7 +49,7 @@ def show_example(reading: Reading) -> None:
 
 
 def named(heads: tuple[Head, ...]) -> str:
-    """Describe heads in words: a single head by name, several by their number."""
+    """Describe heads in words: name a single head, or say how many heads there are."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 

@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Return program, model, sentence, translation and interventions, with heads named as on the command line."""
+    """Return program, model, sentence, translation and interventions, with heads in command-line notation."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,

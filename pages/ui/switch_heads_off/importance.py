@@ -95,7 +95,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         ),
         (
             "estimated",
-            "**Estimated** from one gradient: a first-order approximation of the same; in its place: nothing",
+            "**Estimated** from one gradient: a first-order approximation of the change; in its place: nothing",
             found.estimated,
         ),
     ):
@@ -144,7 +144,7 @@ def describe_importance(
 
     Args:
         named: returns a head's name.
-        then: how the translation changes without the most important head, as the end of the first sentence.
+        then: the end of the first sentence, which says how the translation changes without the most important head.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
@@ -171,7 +171,7 @@ def what_is_written(effect: Effect) -> str:
     if effect.first_difference is None:
         return ", yet the model still writes the same one."
     written = effect.free.target_text
-    # A translation that ends with a full stop needs no other.
+    # A translation that already ends with a full stop needs no second one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
     return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 

@@ -18,7 +18,7 @@ from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
-    """Show every head's attention with heads switched off, in the original run, and the difference.
+    """Show every head's attention map with the chosen heads off, in the original run, and the difference.
 
     The model reads the original translation in both runs.
 

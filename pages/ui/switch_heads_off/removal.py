@@ -42,7 +42,7 @@ SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """Show how many heads can be removed over many sentences and, on request, curves for both measurements."""
+    """Show the recorded result over many sentences and, on request, how scores fall as heads are removed."""
     params = session.params(OffParams)
     st.subheader("How many heads does it need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
@@ -51,7 +51,7 @@ def show_removal(reading: Reading) -> None:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
         "Remove one head after another for this sentence, and measure",
-        help="First every head is measured by itself; then one more is removed with each run, in five orders. This "
+        help="First, every head is measured by itself; then each run removes one more head, in five orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),
     )
@@ -137,7 +137,7 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
     """Return a table with one row per removed head and order.
 
-    Columns are the order, the number of removed heads, the name of the last one as on the command line, and the
+    Columns are the order, the number of removed heads, the last removed head in command-line notation, and the
     log-probability.
     """
     return pd.DataFrame(
@@ -210,8 +210,9 @@ def describe_origin(recorded: RemovalQuality) -> str:
     """Return Markdown that says how the recorded scores were measured."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
-        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. The orders "
-        f"are those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
+        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. Heads are "
+        "ordered by their mean importance over other sentences, so no order is fitted to these. Computed by "
+        f"`{REMOVAL.command}`."
     )
 
 

@@ -37,7 +37,7 @@ def pick_heads(reading: Reading) -> Interventions:
     config = reading.translator.config
     params = session.params(OffParams)
     switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
-    # The mode names get most of the width, because they need much of it on a narrow screen.
+    # The mode names get most of the width, because they would not fit on a narrow screen otherwise.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with",
@@ -64,7 +64,7 @@ def pick_heads(reading: Reading) -> Interventions:
         )
         seed.number_input(
             "Seed",
-            help="Which sentences are drawn; the same number draws the same ones again.",
+            help="Chooses the sentences at random; the same seed chooses the same sentences.",
             **bind_number(OffParams, "seed"),
         )
     return params.interventions(config)
@@ -76,7 +76,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
     Args:
         trace: the trace whose attention maps the switches show.
         off: the heads that are off.
-        changed: describes how those heads are changed.
+        changed: a description of what switching off does to the heads.
     """
 
     def store() -> None:

@@ -82,7 +82,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
-        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
+        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
         ("previous token", found.previous, f"the {size} before", ", a positional head"),
         ("same token", found.same, f"the same {size}", ", which passes on what is there"),
         ("next token", found.following, f"the next {size}", ", a positional head"),
@@ -162,7 +162,7 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
-    """Return the label of a row or column, with its position if several have that label."""
+    """Return the label of a row or column, with its position if the label is not unique."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     labels = [group_label(group, text, words=view.axes.words) for group in groups]
     return f"{_bold(labels[position])}{place_of(labels, position)}"

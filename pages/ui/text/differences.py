@@ -12,7 +12,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Return both texts as Markdown, each with the words marked that the other text lacks."""
+    """Return both texts as Markdown, with words marked that occur in only one of them."""
     words = WORD.findall(old), WORD.findall(new)
     marked: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():

@@ -31,7 +31,7 @@ def sentences_in(text: str) -> SentenceList:
     if len(text) > MAX_BYTES:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:
-        return SentenceList(said="This is no plain text: save it as UTF-8 text, one sentence per line.")
+        return SentenceList(said="This is not plain text: save it as UTF-8 text, one sentence per line.")
     lines = [line.strip() for line in valid(text).removeprefix("\ufeff").splitlines()]
     written = [line for line in lines if line]
     fitting = [line for line in written if len(line) <= LONGEST]

@@ -27,7 +27,7 @@ draw_film = figure_component("training_lab/training_film")
 
 
 def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
-    """Show the animation.
+    """Show a training run as an animation.
 
     Args:
         run: the training run up to now.
@@ -45,7 +45,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         SYNCED.received(sent, (name, _view(seen)))
 
     task = task_named(run.config.task)
-    with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
+    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {written(run)}"):
         draw_film(
             key=KEY,
             on_view_change=store,

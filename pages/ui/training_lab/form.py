@@ -69,7 +69,7 @@ def show_recorded_settings(config: TaskConfig) -> None:
         f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
     )
     if settings is None:
-        st.caption(f"{said}: too much to wait for here.")
+        st.caption(f"{said}, which would take too long here.")
     else:
         st.caption(f"{said}.")
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))

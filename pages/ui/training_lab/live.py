@@ -22,15 +22,15 @@ from transformer.tasks.run import TaskRun
 SLICE = 0.15
 EVERY = 0.2
 TAB = "_tab"
-# Session-state keys: the number of training runs that the user has begun, which identifies the last one; and whether a
-# training run should exist.
+# Session-state keys: how many training runs the user has begun, which identifies the latest one; and whether one should
+# exist.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
 # Session-state key of the error that stopped the training run, if there was one.
 STOPPED = "_training_stopped"
 
 TRAININGS = Trainings()
-# Tune the process once, because the translation model, which would otherwise do this, may not be loaded.
+# Tune memory and threads once per process. Loading the translation model would do so, but it may not be loaded.
 prepare = cache(settle)
 
 
@@ -41,7 +41,7 @@ def own_training() -> Training | None:
 
 
 def recorded() -> TaskRun | None:
-    """Return the chosen task's recorded training run; None if there is none, or if it is damaged (with a message)."""
+    """Return the chosen task's recorded training run; show a message and return None if its file is damaged."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -185,7 +185,7 @@ def _slice() -> None:
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
     if waiting:
         st.info(
-            f"{MAX_ACTIVE} trainings are running on this server. Yours continues as soon as one of them ends or pauses."
+            f"{MAX_ACTIVE} training runs are active on this server. Yours continues when one of them ends or pauses."
         )
     if STOPPED in st.session_state:
         st.warning(
@@ -207,6 +207,6 @@ def show_made_room() -> None:
     if st.session_state.get(BEGUN) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(BEGUN)
         st.info(
-            f"Your training was dropped to make room, because this server keeps {MAX_TRAININGS} trainings. The same "
+            f"Your training run was dropped to make room, because this server keeps {MAX_TRAININGS} of them. The same "
             "settings give the same result."
         )

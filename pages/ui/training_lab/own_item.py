@@ -21,7 +21,7 @@ from transformer.values.kinds import Kind
 
 # Session-state key of an invalid item and the task it was typed for, so that the box keeps showing the item.
 TYPED = "_typed_item"
-# Session-state key of the last answer and what it belongs to.
+# Session-state key of the last question and its answer.
 ANSWERED = "_answered"
 
 

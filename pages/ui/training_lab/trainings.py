@@ -44,7 +44,7 @@ class Training:
 
 
 class Trainings:
-    """The training runs by browser tab; thread-safe.
+    """Registry of training runs, one per browser tab; thread-safe.
 
     Args:
         max_active: the maximum number of training runs that run at once.

@@ -24,7 +24,7 @@ DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
 # Shares smaller than this are shown as "≈ 0".
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
-ORDER = " Those of its position are added: the order of the words counts."
+ORDER = " The numbers of its position are added, because word order matters."
 HEAD = "layer={layer}&head={head}&words=false&hide=false"
 INSIDE = "inside_part=stages&inside_stage=encoder."
 # The title, text, page and URL parameters of each frame, with placeholders that `film_frames` fills in.
@@ -37,7 +37,7 @@ FRAMES = {
     ),
     "tokens": (
         "Words become tokens",
-        "A token is a word or a part of one. The model knows each by its number.",
+        "A token is a word or a part of one. The model knows each by its ID.",
         "inside_a_layer",
         INSIDE + "pieces",
     ),

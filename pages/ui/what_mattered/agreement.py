@@ -1,4 +1,4 @@
-"""Compares the rankings of the attribution methods, and tests them by deleting the words that each ranks first."""
+"""Compares the rankings of the attribution methods, and tests each by deleting words in the ranking's order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show_agreement(reading: Reading) -> None:
         square,
         main_figure(
             f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
-            "1: the same order of the words, −1: the reverse; grey cannot be told from chance",
+            "1: the same order of the words, −1: the reverse; grey: could be chance",
         ),
     ):
         show_altair(
@@ -89,8 +89,8 @@ def show_agreement(reading: Reading) -> None:
 def pair_table(agreed: Agreement) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
-    Columns include Kendall's tau, the number of ranked words, and the largest tau that chance explains. Another column
-    says whether both methods rank the same word first.
+    Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
+    column says whether both methods rank the same word first.
     """
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
@@ -266,7 +266,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 
 
 def describe_faithful(method: Method, curves: DeletionCurves) -> str:
-    """Return Markdown that says whether deleting in a method's order beats random orders."""
+    """Return Markdown that says whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"

@@ -35,10 +35,10 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods that can compare the two sides. Rollout is left out: it gives half of every layer to the residual connection,
-# so its source share is the same at every step.
+# Methods that score source and translation on one scale. Rollout is left out: it gives half of every layer to the
+# residual connection, so its source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# German beginnings that cannot be right for most sentences.
+# German beginnings that would be wrong translations of most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
 # Below this source share, a step depends more on the translation written so far.
@@ -170,8 +170,8 @@ def _wrong_beginning(reading: Reading) -> None:
         )
         lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
         st.markdown(
-            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
-            f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
+            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradients, the "
+            f"lowest source share is **{now[lowest]:.0%}**, at step {lowest + 1}, where the model writes "
             f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
             f"{before:.0%}."
         )

@@ -130,7 +130,7 @@ def strip_chart(
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
-        # Only the browser knows the width, so it hides the numbers if there is no room for them.
+        # The browser hides the numbers if they do not fit, because only the browser knows the width.
         seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
             base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
@@ -232,7 +232,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
     """Return Markdown that says which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
     for each in found:
-        # If all scores are 0, no word is first.
+        # If all scores are 0, no word ranks first.
         if has_scores(each) and each.source[0].any():
             firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
     if not firsts:
@@ -250,7 +250,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words that hurt and help most when hidden; empty if erasure was not run."""
+    """Return Markdown that names the words whose removal costs and gains most; empty if erasure was not run."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""

@@ -23,7 +23,7 @@ from transformer.values.tokens import Token
 from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
-# Environment variable that sets another folder.
+# Environment variable that names another folder of attention files.
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
 # Maximum size of a file and of its arrays in bytes, enough for 16 layers with 32 heads on 256 tokens.
@@ -64,7 +64,7 @@ def folder() -> Path:
 
 
 def names() -> list[str]:
-    """Return the names of the files in the folder, without those that a URL could not contain."""
+    """Return the names of the files in the folder, without names that are not allowed in a URL."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def trace_in_folder(name: str) -> Trace:
-    """Return the attention in one of the folder's files; it is cached for all sessions.
+    """Return the attention in one of the folder's files; the result is cached for all sessions.
 
     Raises:
         AttentionError: the file cannot be read; the message says why.
@@ -94,7 +94,7 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """Return the attention in an uploaded file; it is cached.
+    """Return the attention in an uploaded file; the result is cached.
 
     Raises:
         AttentionError: the file contains no valid attention.
