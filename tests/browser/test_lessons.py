@@ -108,7 +108,7 @@ def test_answer_marks_the_row_in_the_requested_head(reader):
     # The first arrow key reads the first row.
     for key in ["ArrowDown"] * 7 + ["Enter"]:
         page.keyboard.press(key)
-    reader.see("You marked “newspaper”, in another head than layer 3, head 3.")
+    reader.see("You marked “newspaper”, but not in layer 3, head 3.")
     expect(page.get_by_role("button", name=re.compile("^Next"))).to_be_disabled()
     reader.control("Hide start and end").check()
     reader.control("Layer").select_option("3")

@@ -109,7 +109,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
             "compressed attention takes a third of that",
             "Keys and values grow with slope 1, the map with slope 2",
         ),
-        "seconds": ("With full attention a pass over", "the map with slope 2"),
+        "seconds": ("With full attention, a pass over", "the map with slope 2"),
     }
     assert not [each for each in said[quantity] if each not in shown]
 

@@ -36,7 +36,7 @@ def test_user_steps_through_the_sentence_list_and_deletes_it():
         send(test, stepper(test)[0], "act", {"step": step})
         assert healthy(test) and stepper(test)[1]["at"] == at
     send(test, stepper(test)[0], "act", {"text": "\0"})
-    assert stepper(test)[1]["count"] == 2 and "no plain text" in stepper(test)[1]["said"]
+    assert stepper(test)[1]["count"] == 2 and "not plain text" in stepper(test)[1]["said"]
     for rubbish in ({"step": 7}, {"step": True}, {"text": 5}, {"text": "A cat.", "restored": 1}):
         send(test, stepper(test)[0], "act", rubbish)
         assert healthy(test)
@@ -85,7 +85,7 @@ def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     belongs, _ = test.session_state[FOUND]
     test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
     test.run()
-    assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Go on"
+    assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Continue"
     test.button(key="mine_measure").click().run()
     _, found = test.session_state[FOUND]
     assert found.texts == whole.texts and np.array_equal(found.values["off"]["cross"], whole.values["off"]["cross"])

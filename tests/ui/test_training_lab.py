@@ -136,7 +136,7 @@ def test_grokking_is_shown_with_its_spectrum():
     assert shown["id"] == "recorded modular" and f"train modular --heads {run.config.heads}" in texts(test)
     assert np.array(shown["spectra"]).shape == (len(shown["at"]), 29) and len(shown["learned"]) == len(shown["at"])
     assert any(event["text"].startswith("grokking: ") for event in shown["events"])
-    assert "Fourier spectrum" in texts(test) and "too much to wait for here" in texts(test)
+    assert "Fourier spectrum" in texts(test) and "which would take too long here" in texts(test)
     assert "norm of frequency 29" in expand(test).dataframe[0].value.columns
     submit(test, "17+42", "lab_item")
     assert healthy(test) and "**0**: :green-background[right]" in texts(test)
@@ -246,7 +246,7 @@ def test_third_concurrent_training_waits_for_its_turn():
         test.number_input("lab_steps").set_value(3_000).run()
         test.button("lab_start").click().run()
     assert [bool(test.info) for test in everybody] == [False, False, True]
-    assert "2 trainings are running" in everybody[2].info[0].value and len(film(everybody[2])["losses"]) == 0
+    assert "2 training runs are active" in everybody[2].info[0].value and len(film(everybody[2])["losses"]) == 0
     everybody[0].button("lab_pause").click().run()
     everybody[2].run()
     assert not everybody[2].info and film(everybody[2])["losses"]

@@ -1,1 +1,1 @@
-"""The Lessons page; `transformer.lessons` defines lessons and their claims."""
+"""Parts of the Lessons page. The lessons themselves and their claims are in `transformer.lessons`."""

@@ -1,4 +1,4 @@
-"""Charts of a lesson's figure. Pure: a table in, a chart out."""
+"""Altair charts of the figures in lessons, built from tables."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from transformer.lessons.tables import Table
 
 # Sizes in pixels.
 LABEL, TILE = 170, 44
-# The part of a label before the numbers of a head.
+# The start of a head's label, up to its layer number.
 HEAD = re.compile(".*, layer ")
 
 
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
-    """Return a bar chart from 0 to 1 in table order, with the number of each bar; equal labels stay separate.
+    """Return a chart of one or two bars per table row, in table order, with percentages printed beside the bars.
+
+    The axis runs from 0 to 1. Rows with equal labels are not merged.
 
     Args:
-        table: a table with a column of labels and one or two columns of shares.
-        place: the name of the column of labels.
-        labels: the labels shown beside the bars; if None, those of the table are numbered.
+        table: a column of labels, followed by one or two columns of values from 0 to 1.
+        place: the name of the label column.
+        labels: the labels shown beside the bars; None for the table's own labels, with numbers added.
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
@@ -37,7 +39,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     base = alt.Chart(long).encode(
-        # The domain leaves room for the number of the longest bar.
+        # The domain extends beyond 1, so that the percentage beside the longest bar has room.
         x=alt.X(
             "value:Q",
             title=None if legend else series[0],
@@ -56,9 +58,9 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 
 
 def costs(table: Table) -> alt.LayerChart:
-    """Return a chart with one bar per word, the largest cost first, and the word's share of the attention beside it.
+    """Return a bar chart of the loss in log-probability from hiding each word, sorted from largest to smallest.
 
-    The marked word stands out.
+    Each label also gives the word's share of the attention. The bar of the marked word has another colour.
 
     Args:
         table: the table of the "named" figure.
@@ -93,15 +95,16 @@ def costs(table: Table) -> alt.LayerChart:
 
 
 def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerChart:
-    """Return a learning curve with some steps marked.
+    """Return a learning curve with labelled points at some training steps.
 
     Args:
-        points: the marked steps, with columns step, value and says.
-        last: the last step of the curve.
+        chart: the learning curve.
+        points: the labelled points, with columns step, value and says (the label).
+        last: the last training step of the curve.
     """
     layers = [chart]
-    # Remarks are drawn where the curve leaves room: to the right of early steps and to the left of late ones.
-    # Only groups with points become layers, because Vega warns about a layer without data.
+    # The curve falls or rises steeply at first, so early labels go to the right of their points and late ones to the
+    # left. Vega warns about a layer without data, so an empty group gets no layer.
     for late, some in points.groupby(points.step > last / 2):
         base = alt.Chart(some).encode(x="step:Q", y="value:Q")
         layers += [
@@ -114,7 +117,9 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """Return a chart of all heads side by side, most needed first; the marked one stands out.
+    """Return a bar chart of the effect of removing each head, sorted from largest to smallest.
+
+    The marked head is labelled and has another colour.
 
     Args:
         table: the table of the "worth" figure.
@@ -149,7 +154,7 @@ def ranks(table: Table) -> alt.LayerChart:
             alt.Tooltip("times:Q", title="times as likely", format=".3f"),
         ],
     )
-    # If no head is marked, label the most needed one.
+    # If no head is marked, label the head with the largest effect.
     at = table.labels.index(table.marked) if table.marked else 0
     label = alt.Chart(
         frame.iloc[[at]].assign(
@@ -166,10 +171,11 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row per layer.
 
-    With one share, its colour goes from 0 to 1; with two shares, a tile is filled if the first is larger.
+    With one share per head, the tile's colour shows the share from 0 to 1. With two, a tile is filled if the first
+    share is larger.
 
     Args:
-        table: a table with the heads of a layer side by side.
+        table: a table with one or two shares per head, whose `across` is the number of heads in a layer.
     """
     rows = tile_rows(table)
     shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]

@@ -1,4 +1,4 @@
-"""Checks a click in the map of a step that asks for one, and comments on wrong clicks."""
+"""Checks the user's click in a lesson's attention map, and comments on a wrong click."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
-    """Return whether the click in the map is what the step asks for."""
+    """Return whether the user's choice in the attention map completes the step's task."""
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
@@ -24,7 +24,7 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
 
 
 def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    """Return Markdown about a click that is not what the step asks for; empty if nothing was clicked."""
+    """Return a Markdown comment on a wrong choice in the attention map; empty if the user has not chosen anything."""
     what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
     said = what(measured, clicked) if what else ""
     return said and f"{said} Try another, or press “Show me”."
@@ -33,13 +33,13 @@ def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
 def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
     if (clicked.layer, clicked.head) == _asked_in(measured):
-        # The map opens at this head, so the user has not clicked anything yet.
+        # The map opens with this head, so the user has not clicked anything yet.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the right one."
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    # The view uses the user's display settings.
+    # Use the user's display settings, because they determine the rows of the map.
     view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
@@ -48,14 +48,14 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
     name = f"“{markdown(rows[row])}”{place_of(rows, row)}"
     if (clicked.layer, clicked.head) != _asked_in(measured):
         layer, head = (number + 1 for number in _asked_in(measured))
-        return f"You marked {name}, in another head than layer {layer}, head {head}."
+        return f"You marked {name}, but not in layer {layer}, head {head}."
     column = int(view.weights[clicked.layer, clicked.head, row].argmax())
     looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
     return f"You marked {name}, which looks most at {looked_at}: this is not the row in the question."
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
-    """Return the layer and head, from 0, at which the map opens."""
+    """Return the layer and head with which the map opens, both 0-based."""
     choice = first_choice(measured, solved=False)
     return choice.layer, choice.head
 

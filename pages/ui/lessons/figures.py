@@ -1,4 +1,4 @@
-"""Draws the figure of a step: one of the app's own figures, set to the subject of the lesson."""
+"""Shows the figure of a lesson step: an attention map, a chart or a table."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Columns that contain sentences, and their width in pixels, which leaves room for the numbers on a projector.
+# Table columns that contain whole sentences, and their width in pixels, which leaves room for the other columns on a
+# projector.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
-# The lesson and step that the map last showed, and whether it showed the answer.
+# State of the map when it was last shown: the lesson's ID, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
-# Numbers of decimals; whole sentences have small probabilities.
+# Decimal places: FINE is for the probabilities of whole sentences, which are small.
 DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
-    """Return the head and the pins with which the map of a step opens.
+    """Return the head, pinned rows and metric bars with which a step's attention map opens.
 
     Args:
-        solved: whether the user has already done the task.
+        solved: whether the user has completed the step's task.
     """
     step, evidence, figure = measured.step, measured.evidence, measured.figure
     kind = figure["kind"]
@@ -50,42 +51,44 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
-    # The bars below the small maps reveal the head with the job, so they appear only with the answer.
+    # The bars below the small maps reveal the head that the question asks for, so they appear only with the answer.
     bars = ""
     if solved and "bars" in figure:
-        # If this kind of attention lacks the job, this call raises an error, which the step shows.
+        # Raises an error if the job is not defined for this kind of attention; the step then shows the error.
         evidence.shares(kind, figure["bars"])
         bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
-    """Return the positions of the row that the figure names, as resolved for the head at `at`."""
+    """Return the token positions in the figure's pinned row, which may depend on the (layer, head) `at`."""
     kind = measured.figure["kind"]
     row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
 def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """Return the user's choice in the map of an unfinished step since the step was opened; None if there is none.
+    """Return what the user has chosen in the map since the step was opened; None if the user has not chosen anything.
 
     Args:
-        opened: the lesson and the step that are open.
+        opened: the open lesson's ID and the step number.
     """
     sent = st.session_state.get(_key(measured), {}).get("choice")
     now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
-    # Ignore a choice made in another step's map, or before this step was last opened.
+    # Ignore a choice made on another step's map, or before this step was last opened.
     if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
         return None
     return AttentionParams.from_browser(sent)
 
 
 def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
-    """Draw the attention browser; the user's choice in it stays until the step is done or another one is opened.
+    """Show a step's attention browser. Once the step is done, the browser opens with the answer.
+
+    A Streamlit rerun keeps the user's choice in the browser until the step is done or another step is opened.
 
     Args:
-        opened: the lesson and the step that are open.
-        done: whether the answer is shown; the map then shows its subject, and may describe it in words.
+        opened: the open lesson's ID and the step number.
+        done: whether the answer is shown. Until then, the browser does not describe the map in words.
     """
     step, trace = measured.step, measured.evidence.trace()
     draw_browser(
@@ -104,8 +107,8 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Return the number of the request that draws the map; it changes whenever a step is opened, reopened or done."""
-    # If a run did not draw the map, Streamlit forgets the choice in it, but the browser does not.
+    """Return the attention browser's request number, which changes when a step is opened, reopened or done."""
+    # If a script run did not show the map, Streamlit has dropped the choice in it, but the browser has kept it.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
@@ -115,7 +118,7 @@ def _key(measured: MeasuredStep) -> str:
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:
-    """Draw two maps side by side: the model as trained, and without a part; the second appears with the answer."""
+    """Show a head's map in the trained model and, once the step is done, in the model with a part removed."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
@@ -124,11 +127,11 @@ def show_without(measured: MeasuredStep, *, done: bool) -> None:
 
 
 def show_learning(curve: str, marked: pd.DataFrame) -> None:
-    """Draw the learning curves: the loss, and the quality of the translations.
+    """Show the two learning curves of a model: the loss, and the translation quality (chrF).
 
     Args:
-        curve: the learning curve as CSV text.
-        marked: the steps to mark, from the "learning" figure.
+        curve: the learning curves as CSV text.
+        marked: the training steps to label, from the "learning" figure.
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, said in (
@@ -156,7 +159,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 
 def show_values(table: Table) -> None:
-    """Draw a table of each position's contribution to the sum, number by number."""
+    """Show how much each position contributes to each component of a sum of vectors, as a coloured table."""
     frame = framed(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
@@ -179,7 +182,7 @@ def show_values(table: Table) -> None:
 
 
 def show_table_figure(measured: MeasuredStep) -> None:
-    """Draw a line of counts, and below it a table, bars or tiles."""
+    """Show a figure made from a table: the totals as text, and a chart, a coloured table or the table itself."""
     table = table_of(measured)
     assert table is not None, "the figure has a table"
     frame, show = framed(table), measured.step.show
@@ -210,7 +213,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """Return the chart of a figure; None for figures that are tables."""
+    """Return the chart of a figure, or None if the figure is shown in another way, for example as a table."""
     if table.across:
         return tiles(table)
     if show == "worth":
@@ -219,12 +222,12 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
         return costs(table)
     if show not in BARS:
         return None
-    # Number tokens, so that equal ones stay separate; other labels are unique and not numbered.
+    # Number the tokens, so that equal tokens keep separate bars. Other labels are unique and need no number.
     names = numbered(frame[table.head].tolist())
     labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
-    """Return whether the figure stays hidden until the answer."""
+    """Return whether the step's figure must stay hidden, because it would give the answer away."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

@@ -1,4 +1,4 @@
-"""Writes a lesson as one HTML file that needs no server or network: a sheet to print, or a file to click through."""
+"""Writes a lesson as one HTML file that works offline: a worksheet to print, or an interactive file."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 LESSON_FILE = "attention_browser/lesson_file"
-WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
+WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
-    """Return the document that `write` makes; if a step cannot be measured, a document that names step and reason.
+    """Return the HTML document from `write`; if a step cannot be measured, return a document with the error message.
 
-    A download is created after the click on it, where Streamlit does not report exceptions.
+    Streamlit creates a download only after the click on its button, and does not show exceptions from there.
     """
     try:
         return write()
@@ -45,7 +45,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Context manager that adds the step's number to an error raised in the step."""
+    """Context manager that adds the step's number to the message of an error raised inside the context."""
     try:
         yield
     except AtlasError as error:
@@ -53,7 +53,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
-    """Return a sheet to print, with questions and a table to fill in, or with the measured answers.
+    """Return a lesson's worksheet as HTML, with an empty table to fill in or with the measured answers.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -82,7 +82,7 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
 
 
 def lesson_file(lesson: Lesson, translator: Translator) -> str:
-    """Return the whole lesson as HTML, including figures; each answer opens on a click.
+    """Return the whole lesson as HTML, with interactive maps; each answer unfolds on a click.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -120,7 +120,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """Return the HTML of a figure; an attention browser becomes a placeholder, and its data is appended to `maps`."""
+    """Return a figure's HTML; for an attention browser, return a placeholder and append the data to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

@@ -1,4 +1,4 @@
-"""Lesson steps with the numbers of the loaded model, computed once for all users."""
+"""Measures the claim of a lesson step on the lesson's model; results are cached for all users."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from transformer.lessons.result import Question, figure_of, question_of, with_ma
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
 
-# Private characters, invalid in a lesson, that enclose a value until the text around it is escaped.
+# Private-use characters, not allowed in a lesson, that mark the start and end of a value until the text is escaped.
 OPENS, CLOSES = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A step, and the finding about its claim.
+    """A lesson step together with the measured result of its claim.
 
     Attributes:
-        step: the step as defined in the lesson.
-        evidence: the evidence that was examined.
+        step: the step as defined in the lesson file.
+        evidence: the model runs on the step's sentence.
         finding: the result of checking the claim.
-        question: the choices, or the number to guess.
+        question: the choices to offer, or the number to guess.
     """
 
     step: LessonStep
@@ -37,35 +37,35 @@ class MeasuredStep:
 
     @property
     def figure(self) -> dict[str, Any]:
-        """The parameters of the figure, with measured values filled in."""
+        """The figure's parameters, with measured values filled in."""
         return figure_of(self.step, self.finding)
 
     @property
     def before(self) -> MeasuredStep | None:
-        """The same step with the map that is shown until the answer; None if there is no such map."""
+        """The step with the map that is shown before the answer; None if the step has no such map."""
         step = with_map_before(self.step)
         return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
-        """Return one of the step's texts as Markdown, with its values filled in and bold."""
+        """Return one of the step's texts as Markdown, with the measured values filled in and bold."""
         marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
         return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
 
     def plain(self, text: str) -> str:
-        """Return one of the step's texts with its values filled in."""
+        """Return one of the step's texts as plain text, with the measured values filled in."""
         return filled(text, self.finding.values)
 
 
 def finding_run(step: LessonStep) -> FindingRun:
-    """Return the run that measures the claim of a step."""
+    """Return the model run that measures the step's claim."""
     return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
 
 
 def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
-    """Measure a step on a model.
+    """Measure a step's claim on a model.
 
     Raises:
-        AtlasError: the step cannot be measured on this sentence; the message says why.
+        AtlasError: the claim cannot be measured on the step's sentence; the message says why.
     """
     runs = CachedRuns(translator)
     finding = runs.get(finding_run(step))

@@ -1,4 +1,4 @@
-"""The buttons below a step of a lesson: show the answer, go back, go on, and at the end open the next lesson."""
+"""The navigation buttons below a lesson step: show the answer, go back, and go on to the next step or lesson."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from transformer.lessons.lesson import Lesson, LessonStep, read_lesson
 
 
 def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
-    """Draw the buttons below a step.
+    """Show the navigation buttons below a step.
 
     Args:
-        number: the number of the open step, from 0.
-        done: whether the step's task is done.
+        number: the 0-based number of the open step.
+        done: whether the user has completed the step's task; "Next" is disabled until then.
     """
     keyed = clicker_is_free()
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # The key for "next" first shows the answer, because a clicker cannot enter one.
+            # A clicker cannot answer a question, so its "next" key first shows the answer.
             st.button(
                 "Show me",
                 key="lesson_show",
@@ -60,12 +60,12 @@ def answer_question(given: str) -> None:
 
 
 def open_step(lesson: str, number: int = 0) -> None:
-    """Callback: open a step of a lesson, or the list of all lessons if `lesson` is empty."""
+    """Callback: open a step of a lesson; if `lesson` is empty, open the list of all lessons."""
     session.store(session.params(LessonParams).at(lesson, number))
 
 
 def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
-    """Return the title of the button that goes on, and the arguments with which `open_step` opens its target."""
+    """Return the label of the "next" button, and the arguments with which the button calls `open_step`."""
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
@@ -75,7 +75,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """Return the next lesson of the list that can be read; None after the last one."""
+    """Return the next readable lesson in the list; None if there is none."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):
@@ -84,10 +84,10 @@ def _lesson_after(name: str) -> Lesson | None:
 
 
 def _wanted(step: LessonStep) -> str:
-    """Return the text of the task that the user must do before the next step."""
+    """Return the tooltip that tells the user how to complete the step; empty for a step without a task."""
     return {
-        "answered": "First answer the question.",
-        "row pinned": "First click a cell of the row.",
-        "head opened": "First click the head.",
+        "answered": "Answer the question first.",
+        "row pinned": "Click a cell in the row first.",
+        "head opened": "Click the head first.",
         "read": "",
     }[step.next_when]

@@ -1,4 +1,4 @@
-"""Draws one step of a lesson: what to look for and a question on the left, the figure on the right."""
+"""Shows one lesson step: the text and question on the left, the figure on the right."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from transformer.lessons.lesson import Lesson, read_lesson
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-# Figures that are wide tables, and need more of the width.
+# Figures that are wide tables and get more of the page's width.
 WIDE = ("translations", "needed")
-# The page without a name in its address.
+# The app's start page, whose URL path is empty.
 FIRST = "translate"
 
 
 def show_lesson(path: Path) -> None:
-    """Draw the open step of a lesson, or a message that says why it cannot be shown."""
+    """Show the open step of a lesson, or an error message if the lesson cannot be read or measured."""
     params = session.params(LessonParams)
     try:
         lesson = read_lesson(path)
@@ -68,7 +68,7 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # Mark the lesson as done now, so that it counts no matter how the user leaves it.
+            # Mark the lesson as done together with its last step, because the user may leave the lesson in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
@@ -87,10 +87,10 @@ def _refuse(error: Exception) -> None:
 
 
 def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
-    """Draw the figure; return whether the step's task is done, and a remark on a wrong click as Markdown.
+    """Show the step's figure, and return whether the task is done and a Markdown comment on a wrong click.
 
     Args:
-        number: the number of the step, from 0.
+        number: the 0-based number of the step.
     """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
@@ -104,7 +104,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # Store this in the address, so that the step stays done after later clicks.
+                # Store this in the URL, so that later clicks do not undo it.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
@@ -132,19 +132,19 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     found = verdict(measured.question, params.answer) if step.question else None
     asked = f"{params.id} {measured.plain(step.question)} {model}"
     said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
-    # A line break keeps two adjacent numbers from reading as one. On a projector, which has no room for another line,
-    # the break is not shown.
+    # The line break separates the verdict's number from the first number of the reveal. On a projector, which has no
+    # room for another line, a style sheet hides the break.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if found and not large():
-            # On a projector, the answer is that of an audience.
+            # On a projector, the answer comes from an audience, so it does not count for one user's score.
             show_score(asked, found)
         if not measured.finding.holds:
-            st.caption("For this model, the lesson's statement is not true; the numbers are this model's.")
+            st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Draw the link to the page with more on the subject, and the handouts; return the row that holds them."""
+    """Show the link to the page about the step's subject, and the handouts; return the container that holds them."""
     step, row = measured.step, st.container(horizontal=True)
     with row:
         if step.address:
@@ -170,10 +170,12 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Return a text in which the head that the claim found is a link that opens it beside the lesson.
+    """Return a Markdown text in which the mention of the measured head links to that head's map on its own page.
+
+    The text is returned unchanged if the measured values do not name a head.
 
     Args:
-        text: a text of the step, as Markdown.
+        text: one of the step's texts, as Markdown.
         model: the name of the lesson's model.
     """
     step, values = measured.step, measured.finding.values
@@ -187,7 +189,7 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(measured: MeasuredStep, model: str) -> str:
-    """Return the address of the page that a step names, with the step's sentence, head and row.
+    """Return the URL of the page that a step links to, with the step's sentence, head and row as parameters.
 
     Args:
         model: the name of the lesson's model.

@@ -1,4 +1,4 @@
-"""Plots the measured cost of attention against the length of the text, on log axes, with the slopes in words."""
+"""Plots the measured cost of attention against text length on log axes, and describes the slopes in words."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ AXIS_TITLES = {
     SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# WIDTHS has the line widths in pixels of full attention and of the other kinds, which are drawn on top of it where they
-# coincide. SIZES has the areas of the points, which differ for the same reason.
+# Full attention gets wide lines and large points, so that they stay visible under those of the other kinds where both
+# coincide. Each pair is for full attention and for the others: line widths in pixels, and point areas.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 
 def show_costs() -> None:
-    """Draw the plot, sentences about its slopes, and the button that measures the costs on this machine."""
+    """Show the cost plot, a description of its slopes, and a button that measures the costs on this machine."""
     recorded = costs()
     if recorded is None:
         st.warning("The recorded measurement is missing or damaged. Measure on this machine instead.")
@@ -81,7 +81,7 @@ def show_costs() -> None:
 
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
-    """Return a table with one row per measurement."""
+    """Return the measured costs as a table with one row per measurement."""
     return pd.DataFrame(
         {
             "attention": [NAMES[each.attention] for each in found],
@@ -94,7 +94,7 @@ def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
-    """Return a chart with log axes and one line per kind of attention."""
+    """Return a chart of one quantity against text length, with log axes and one line per kind of attention."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Describes the measured cost of attention in words. Pure."""
+"""Describes the measured cost of attention in words."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
-# The unit of each quantity, for sentences.
+# The unit of each quantity.
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
-    SECONDS: "With full attention a pass over **{length:,} tokens** takes {amount}.",
+    SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
 }
-# Names of the measured kinds of attention, with their sizes.
+# Names of the measured kinds of attention, with the block size or stride.
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full",
     "local": f"Local, in blocks of {configuration('local').block} tokens",
     "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
 }
-# The name of a well-known model, and its number of layers times heads.
+# A well-known model, and its total number of heads (12 layers with 12 heads each).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# Above this slope, the time grows faster than the number of cells of a map.
+# A slope above this shows that the time grows faster than the number of cells in an attention map.
 STEEP = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
@@ -38,20 +38,18 @@ CONCLUSIONS = {
     "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
     "value, so the lines of full and local attention coincide.",
 }
-MACHINE = (
-    " A slope above 2 is the machine’s doing: a map too large for the processor’s cache takes longer to write and read."
-)
+MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer to write and read."
 
 
 def written(value: float, quantity: str) -> str:
-    """Format a value of a quantity with its unit."""
+    """Format a value of the given quantity with a unit, such as "1.5 MB"."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
 def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Return one sentence of Markdown per kind of attention, about the slope of its line."""
+    """Return one Markdown sentence per kind of attention that says how a quantity grows with text length."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -60,7 +58,7 @@ def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
 
 
 def describe_saving(found: Sequence[Cost], quantity: str) -> str:
-    """Return Markdown with the cost of full attention on the longest text, and what the other kinds save."""
+    """Return Markdown that gives the cost of full attention on the longest text, and the savings of the other kinds."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
@@ -81,19 +79,19 @@ def describe_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """Return the conclusion that the measurements of a quantity support."""
+    """Return the text that explains the measured slopes of a quantity."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """Return the longest length measured with full attention, and its cost with each kind of attention."""
+    """Return the longest text length measured with full attention, and what each kind of attention costs there."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 
 
 def _share(part: float) -> str:
-    """Describe a share of the cost of full attention in words."""
+    """Describe a fraction of the cost of full attention in words."""
     if part > 1.1:
         return f"{part:.1f} times that"
     parts = round(1 / part)

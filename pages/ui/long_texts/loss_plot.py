@@ -23,16 +23,16 @@ FILE = ASSETS / "attention_losses.json"
 
 
 def show_losses() -> None:
-    """Draw the chart of losses, the table, and a description of how the models were trained."""
+    """Show the chart and the table of held-out losses, and describe how the models were trained."""
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
-            "The loss of the three kinds was not measured; `python -m transformer.training compare-attention` measures "
-            "it."
+            "The losses of the three kinds of attention have not been measured. To measure them, run "
+            "`python -m transformer.training compare-attention`."
         )
         return
     with main_figure(
-        "**Held-out loss of small models that differ in their attention alone**", describe_losses(recorded)
+        "**Held-out loss of small models that differ only in their attention**", describe_losses(recorded)
     ):
         show_altair(
             loss_chart(recorded),
@@ -59,7 +59,7 @@ def show_losses() -> None:
 
 
 def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
-    """Return a table with one row per attention."""
+    """Return a table of held-out losses with one row per kind of attention."""
     rows = []
     for attention in ATTENTIONS:
         models = recorded.of(attention)
@@ -79,7 +79,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
 
 
 def cells(recorded: RecordedLosses, attention: Attention) -> int:
-    """Return the number of attention weights that one head computes for a full context."""
+    """Return the number of attention weights that one head computes for a context of full length."""
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
@@ -87,7 +87,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
-    """Return a chart with one point per model and one row per kind of attention."""
+    """Return a chart of held-out losses with one point per model and one row per kind of attention."""
     table = pd.DataFrame(
         [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
     )
@@ -111,7 +111,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def describe_losses(recorded: RecordedLosses) -> str:
-    """Return two sentences about what each kind of attention saves, and how much it adds to the loss."""
+    """Return sentences that compare the number of cells and the held-out loss of each kind with full attention."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS

@@ -1,4 +1,4 @@
-"""The recorded cost measurement, and the button that measures on this machine, one length at a time."""
+"""The recorded cost measurement, and a button that repeats the measurement on this machine."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from transformer.language_modelling.cost_measurement import MODEL, measurements
 from transformer.model.devices import use_one_thread
 
 FILE = ASSETS / "attention_costs.json"
-# Session key of the user's own measurement.
+# Session-state key of the user's own measurement.
 MEASURED = "_measured_costs"
-# Session key of whether the user has requested a measurement.
+# Session-state key that is set when the user has requested a measurement.
 ASKED = "_asked_costs"
-# Timed passes at each length; more would delay other users.
+# Timed passes at each length. More passes would make other users wait.
 REPEATS = 2
 
 
 def costs() -> RecordedCosts | None:
-    """Return the user's own measurement, or else the recorded one; None if that file is damaged."""
+    """Return the user's own measurement or, without one, the recorded one; None if its file is missing or damaged."""
     return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 
 def measure_button() -> None:
-    """Draw the button; once it was pressed, measure while the page waits."""
+    """Show the measurement button; after a click on it, measure while the page waits, then rerun the page."""
     st.button(
         "Measure on this machine",
         key="long_measure",
         icon=":material/timer:",
         on_click=_ask,
-        help="Takes a few seconds. Lengths for which this machine has no memory are left out.",
+        help="Takes a few seconds. Lengths that do not fit into this machine's memory are skipped.",
     )
     if st.session_state.pop(ASKED, False):
         _measure()
@@ -45,12 +45,12 @@ def measure_button() -> None:
 
 
 def _ask() -> None:
-    """Callback of the button: request a measurement."""
+    """Callback of the button: request a measurement from the next script run."""
     st.session_state[ASKED] = True
 
 
 def _measure() -> None:
-    """Measure with a progress bar; a click meanwhile cancels it, because updating the bar then raises an exception."""
+    """Measure with a progress bar; any click stops this, because updating the bar then raises an exception."""
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
@@ -63,7 +63,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield the same costs, each measured in a turn of its own, so that other users wait for at most one of them."""
+    """Yield the costs, and release the lock after each, so that other users wait for one measurement at most."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -1,4 +1,4 @@
-"""The small language models of the page, one per kind of attention."""
+"""Loads the three small language models of the "Long texts" page, one per kind of attention."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from transformer.language_modelling.attention_map import AttentionMap, map_of_te
 from transformer.serving.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
-# All three models are kept, because each takes only about a megabyte.
+# Keep all three models in memory, because each takes only about a megabyte.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# The maximum number of tokens in a map; with more, the row labels would not fit.
+# Maximum number of tokens in a text; the row labels of a longer one would not fit.
 MAX_TOKENS = 96
 
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """Load the model with this kind of attention on the CPU.
+    """Load the model with the given kind of attention on the CPU.
 
     Raises:
-        CheckpointError: its folder is missing or damaged; the message says what to do.
+        CheckpointError: the model's folder is missing or damaged; the message says what to do.
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         loaded = load_language_model(FOLDER / attention, "cpu")
@@ -34,7 +34,7 @@ def small_model(attention: Attention) -> LanguageModel:
 
 @RUNS.remember()
 def map_of(attention: Attention, text: str) -> AttentionMap:
-    """Return the attention maps of all heads on a text, in the model with this kind of attention.
+    """Return all heads' attention maps for a text, from the model with the given kind of attention.
 
     Raises:
         AtlasError: the text or the model cannot be read; the message says what to do.

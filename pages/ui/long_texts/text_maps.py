@@ -1,4 +1,4 @@
-"""Draws the maps of the user's own text with full, local and compressed attention."""
+"""Shows the attention maps of the user's own text with full, local and compressed attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.text.normalisation import valid
 
-# The maximum length that is tokenized, longer than any text that fits into the maps; a very long text would take
-# seconds.
+# Longer texts are rejected before tokenization, which could take seconds. Texts that fit into a map are shorter.
 MAX_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """Draw the choice of attention and head on the line of the page's parts, so that the maps begin higher."""
+    """Show the controls for attention kind, layer and head in the page's tab row, so that the maps begin higher."""
     st.segmented_control(
         "Attention",
         (ALL, *ATTENTIONS),
@@ -50,7 +49,7 @@ def pick_map() -> None:
 
 
 def show_maps() -> None:
-    """Draw the text box and the maps."""
+    """Show the text box and the attention maps of its text."""
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
@@ -95,21 +94,21 @@ def _read(typed: str) -> None:
 
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
-    """Return the map of a head in the format of the component."""
+    """Return one head's map in the format of the `side_by_side` component."""
     labels = [token_label(token, text) for token in found.tokens]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
 def title_of(attention: Attention, found: AttentionMap) -> str:
-    """Return the title of a map, with the name and size of its attention."""
+    """Return a map's title: the attention kind, the block size if any, and the map's size."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def describe_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
-    """Return Markdown that compares the numbers of cells of the maps."""
+    """Return Markdown that compares how many cells each kind of attention computes."""
     length = len(next(iter(maps.values())).tokens)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."

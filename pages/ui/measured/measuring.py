@@ -1,4 +1,4 @@
-"""A model's measurements over many sentences, recorded by a command or made when a user requests them."""
+"""Measurements of a model over many sentences, recorded by a command or made when a user requests them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from transformer.files.replacing import replaced
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 
-# Session key of the file and model version to measure, kept until the run caused by the click starts measuring.
+# Session-state key that holds the requested file name and model version, until a script run starts that measurement.
 ASKED = "_measure"
-# Measurements that could not be written because the model's folder is not writable, by file and version.
+# Records that could not be saved, because the model's folder is not writable. Keys are file name and model version.
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
-    """Return the record of a model; None if it has not been measured."""
+    """Return the record of the loaded model; None if the model has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
@@ -47,15 +47,15 @@ def offer_measuring(
     missing: str,
     turns: Turns = MODEL_LOCK,
 ) -> None:
-    """Draw the button that measures the model, or a message about what is missing for that.
+    """Show a button that measures the loaded model, or a message that says what the measurement still needs.
 
     Args:
         recording: the recording that the measurement produces.
-        compute: makes the record from sentences. It finishes each sentence before it requests the next, and raises a
-            ValueError if it can use none of them.
-        label: the label of the button.
-        missing: the text that says that this model has not been measured.
-        turns: the lock of the model; every sentence takes its own turn.
+        compute: makes the record from sentences. It finishes each sentence before it requests the next one, and raises
+            ValueError if it cannot use any of them.
+        label: the button's label.
+        missing: the text that says that the loaded model has not been measured.
+        turns: the lock that is held while the model runs on a sentence, and released between sentences.
     """
     own = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
@@ -96,7 +96,7 @@ def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
 
 
 def _ask(*asked: str) -> None:
-    """Callback of the button: request a measurement."""
+    """Callback of the button: request a measurement by file name and model version."""
     st.session_state[ASKED] = asked
 
 
@@ -110,8 +110,7 @@ def _measure(
 ) -> None:
     """Measure with a progress bar, and save the record beside the model.
 
-    Any click meanwhile ends this run of the page and with it the measurement, because updating the bar then raises an
-    exception.
+    If the user clicks anything, updating the bar raises an exception, which ends the script run and the measurement.
     """
     codes = translator.tokenizer.codes
     readable = [text for text in (kept_code(line, codes) for line in sentences) if _can_read(translator, text)]
@@ -129,7 +128,7 @@ def _measure(
                 yield sentence
 
     try:
-        # Closing the generator releases the model's lock even after an exception.
+        # Closing the generator releases the model's lock, even after an exception.
         with closing(each()) as running:
             found = compute(translator, running)
     except ValueError:
@@ -143,7 +142,7 @@ def _measure(
 
 
 def _can_read(translator: Translator, text: str) -> bool:
-    """Return whether the model can read the sentence; sentences that it cannot read are left out."""
+    """Return whether the model can read the text, which must be neither empty nor too long."""
     tokenizer = translator.tokenizer
     try:
         return bool(text_tokens(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
@@ -152,5 +151,5 @@ def _can_read(translator: Translator, text: str) -> bool:
 
 
 def time_left(seconds: float) -> str:
-    """Return the remaining time, in words."""
+    """Return the remaining time in words."""
     return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

@@ -1,4 +1,4 @@
-"""One table over all of the user's sentences: what every head does on each, with means and intervals."""
+"""Measures every head's effect on each of the user's own sentences, and shows tables of means and intervals."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from pages.ui.text.python_lines import effects_lines
 from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
 
-# Keys of the measurement so far with what it belongs to, and of whether it goes on.
+# Session-state keys of the measurement so far, with its settings, and of a request to continue measuring.
 FOUND, GOING = "_my_effects", "_my_effects_going"
 
 
 def show_over_mine(reading: Reading, effect: str) -> None:
-    """Draw the table, and the button that measures; nothing without a list.
+    """Show the table of effects and the button that measures them; show nothing if the user has no list of sentences.
 
     Args:
-        effect: a key of `EFFECTS`, chosen at first.
+        effect: the effect to show first, a key of `EFFECTS`.
     """
     sentences = my_sentences(reading.tokenizer.codes)
     if not sentences:
@@ -54,13 +54,13 @@ def show_over_mine(reading: Reading, effect: str) -> None:
     with place:
         if found.read < len(sentences):
             st.button(
-                "Go on" if found.read else f"Measure all {len(sentences)}",
+                "Continue" if found.read else f"Measure all {len(sentences)}",
                 key="mine_measure",
                 icon=":material/bar_chart:",
                 on_click=st.session_state.update,
                 args=({GOING: belongs},),
-                help="Switches every head off by itself on each sentence: about a second or two for each. You can stop "
-                "it and go on later. After a reload, the server still has what it measured lately.",
+                help="Switches off one head at a time, which takes a second or two per sentence. You can stop and "
+                "continue later. After a reload, the server still has recent measurements.",
             )
         st.caption(_says(found, len(sentences)))
     if found.texts:
@@ -70,7 +70,7 @@ def show_over_mine(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the sentences that are left, one turn at the model each; any click ends this run and keeps the rest."""
+    """Measure the remaining sentences with a progress bar; any click stops this, but keeps the finished sentences."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
@@ -90,7 +90,7 @@ def _measure(
 
 def _says(found: HeadEffects, count: int) -> str:
     if not found.read:
-        return "What each head does on each sentence: without it, in the logits, and where it looks."
+        return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
     skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
@@ -118,8 +118,8 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
     table = head_table(found, chosen) if rows == "Heads" else sentence_table(found, chosen)
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
-        "The interval covers 95% of the means of sentences drawn again (bootstrap). A head “changes” a sentence if, "
-        "without it, another word becomes the most likely at some step. In place of the output of a head that is off: "
+        "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
+        "the head, another word becomes the most likely at some step. In place of the output of a head that is off: "
         f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
@@ -137,7 +137,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
 
 
 def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """One row per head: the mean of an effect with its interval, and the number of sentences that it changes."""
+    """Return one row per head: an effect's mean with its interval, and how many sentences the head changes."""
     rows = []
     for kind in found.kinds(effect):
         estimate, values = found.mean(effect, kind), found.values[effect][kind]
@@ -160,7 +160,7 @@ def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
 
 
 def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """One row per sentence: its translation, the mean of an effect over the heads, and the heads at both ends."""
+    """Return one row per sentence: the translation, an effect's mean over the heads, and the two most extreme heads."""
     kinds = found.kinds(effect)
     names = [
         f"{TITLES[kind]} {layer + 1}.{head + 1}"

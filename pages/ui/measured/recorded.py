@@ -1,4 +1,4 @@
-"""Records written by a command; those about many sentences are used only if they belong to the loaded model."""
+"""Reads record files that a command has written. A record of another model's measurements is ignored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ModelRecord = TypeVar("ModelRecord", bound=Record)
 
 @dataclass(frozen=True)
 class Recording(Generic[ModelRecord]):
-    """A record file that a command writes.
+    """A record file, and the command that writes it.
 
     Attributes:
         path: the path of the file.
@@ -41,7 +41,7 @@ class Recording(Generic[ModelRecord]):
     command: str
 
     def beside(self, translator: Translator) -> Recording[ModelRecord]:
-        """Return the recording of a model: in assets/ for the shipped model, else with the model's own files."""
+        """Return the recording for a model: in assets/ for the shipped model, else in the model's own folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
@@ -55,21 +55,21 @@ class Recording(Generic[ModelRecord]):
         return replace(self, path=path, command=command + options)
 
     def of_model(self, version: str) -> ModelRecord | None:
-        """Return the record; None if there is no record, or if it belongs to another model.
+        """Return the record; None if the file is missing or invalid, or belongs to another model.
 
         Args:
-            version: the version of the translator's model.
+            version: the version of the loaded model.
         """
         found = read_record(self.path, self.read)
         return found if found is not None and found.model == version else None
 
     def missing(self, what: str) -> str:
-        """Return a line of Markdown that is shown instead of missing measurements of the loaded model."""
+        """Return a Markdown line, shown in place of missing measurements, that names the command to run."""
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
 def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord | None:
-    """Return the record in a file that a command wrote; None if the file is missing or invalid.
+    """Return the record in a file; None if the file is missing or invalid.
 
     Args:
         read: parses the file's text.
@@ -80,10 +80,10 @@ def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord |
         return None
 
 
-# This does not use `st.cache_resource`, because any browser can clear that cache.
+# `st.cache_resource` would not do, because any browser can clear that cache.
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
-    """Read the record in a file; `changed`, the modification time, makes the cache notice a new version."""
+    """Read a record; `changed`, the file's modification time, invalidates the cache when the file changes."""
     return read(read_small_text(path))
 
 

@@ -1,4 +1,4 @@
-"""URL parameters, as one frozen dataclass per page. All modules in this folder are registered automatically."""
+"""URL parameters, one frozen dataclass per page or topic. Importing this package registers all of them."""
 
 import importlib
 import pkgutil

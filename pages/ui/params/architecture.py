@@ -1,4 +1,4 @@
-"""URL parameters of the configuration whose parameter count the page shows."""
+"""URL parameters of the model configuration whose parameters the page counts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings
 
 @dataclass(frozen=True)
 class ArchitectureParams(Params, prefix="architecture_"):
-    """Sizes that determine the number of parameters; the defaults are the base model of "Attention Is All You Need",
-    table 3.
+    """Sizes and options that determine the number of parameters.
 
-    Source and target have one vocabulary size, as with shared embeddings.
+    The defaults are the base model of "Attention Is All You Need", table 3. Source and target vocabulary have the same
+    size, as in the paper, which shares the embeddings.
     """
 
     d_model: int = integer(512, 1, 4096)
@@ -28,7 +28,7 @@ class ArchitectureParams(Params, prefix="architecture_"):
     output_bias: bool = flag()
 
     def config(self) -> TransformerConfig:
-        """Return the configuration.
+        """Return the model configuration.
 
         Raises:
             ValueError: two values are incompatible; the message names both.
@@ -49,7 +49,7 @@ class ArchitectureParams(Params, prefix="architecture_"):
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
-        """Return the parameters of a configuration whose two vocabularies have the same size."""
+        """Return the parameters of a configuration whose source and target vocabularies have the same size."""
         return cls(
             d_model=config.d_model,
             heads=config.heads,

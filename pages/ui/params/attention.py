@@ -1,4 +1,4 @@
-"""URL parameters of the shown head, its display settings and its pinned tokens, shared by all pages."""
+"""URL parameters of the selected attention head, its display settings and its pinned tokens, shared by all pages."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# An upper limit for indices, above the number of layers, heads or tokens of any model here. It also exceeds the number
-# of frames in half a minute of sound.
+# Limit for indices. It exceeds the number of layers, heads and tokens of any supported model, and the number of frames
+# in 30 seconds of audio.
 MAX_INDEX = 9_999
-# The maximum number of indices in a list.
+# Maximum number of indices in a list.
 MAX_COUNT = 999
-# Value of a layer or head that the user has not chosen.
+# Stands for a layer or head that the user has not chosen.
 UNCHOSEN = -1
 
 
 def pins() -> tuple[int, ...]:
-    """Return a field of pinned positions; none by default."""
+    """Return a field for the positions of pinned tokens; empty by default."""
     return integers((), 0, MAX_INDEX, count=MAX_COUNT)
 
 
 @dataclass(frozen=True)
 class AttentionParams(Params):
-    """One head and its display settings; numbers count from 0, like array indices.
+    """The selected attention head and the display settings of attention maps.
+
+    Indices and positions are 0-based.
 
     Attributes:
-        layer, head: the indices of the layer and the head; UNCHOSEN for the sentence's most informative head.
+        layer, head: the indices of the layer and head; UNCHOSEN for the sentence's most informative head.
         words: whether tokens are merged into words.
         hide: whether start and end symbols are hidden.
         scale: the colour scale, one of SCALES.
         palette: the colours, one of PALETTES.
-        look: the way in which weights are drawn, one of LOOKS.
-        threshold: the smallest weight that is shown, in hundredths.
-        metric: the name of the metric shown below every head; empty for none.
-        rows, columns: the positions of the pinned tokens in the shown kind of attention; `PinParams` has those of all
-            kinds.
-        shift: whether alignments use the step that reads a token, not the one that predicts it.
+        look: how weights are shown, one of LOOKS.
+        threshold: the smallest visible weight, in hundredths.
+        metric: the name of the head metric shown below each small map; empty for none.
+        rows, columns: the positions of the pinned tokens, for the kind of attention on screen; `PinParams` holds the
+            pins of every kind.
+        shift: whether alignments use the step that reads a token instead of the step that predicts the token.
     """
 
     layer: int = index(MAX_INDEX, UNCHOSEN)
@@ -59,17 +61,17 @@ class AttentionParams(Params):
 
     @property
     def chosen(self) -> bool:
-        """Whether the user chose the layer or the head; if only one of them was chosen, the other is 0."""
+        """Whether the user has chosen a layer or a head; if only one of them is chosen, the other counts as 0."""
         return self.layer != UNCHOSEN or self.head != UNCHOSEN
 
     def within(self, layers: int, heads: int) -> Self:
-        """Return a copy limited to the layers and heads of a model."""
+        """Return a copy in which layer and head are limited to a model's number of layers and heads."""
         if not self.chosen:
             return self
         return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))
 
     def or_at(self, layer: int, head: int) -> Self:
-        """Return a copy with this head chosen, unless the user chose one."""
+        """Return a copy with the given head as the default, used only if the user has not chosen a head."""
         return self if self.chosen else replace(self, layer=layer, head=head)
 
     def unchosen(self) -> Self:
@@ -77,11 +79,11 @@ class AttentionParams(Params):
         return replace(self, layer=UNCHOSEN, head=UNCHOSEN)
 
     def unpinned(self) -> Self:
-        """Return a copy with nothing pinned."""
+        """Return a copy without pins."""
         return replace(self, rows=(), columns=())
 
     def pinned_within(self, queries: int, keys: int) -> Self:
-        """Return a copy without pins at positions that do not exist."""
+        """Return a copy without pins beyond the given numbers of queries and keys."""
         return replace(
             self,
             rows=tuple(row for row in self.rows if row < queries),
@@ -97,7 +99,7 @@ class AttentionParams(Params):
 
 @dataclass(frozen=True)
 class PinParams(Params):
-    """The positions of the pinned tokens of each kind of attention, which belong to the current sentences."""
+    """The positions of the pinned tokens in each kind of attention, for the current sentence and translation."""
 
     encoder_rows: tuple[int, ...] = pins()
     encoder_columns: tuple[int, ...] = pins()
@@ -107,16 +109,16 @@ class PinParams(Params):
     cross_columns: tuple[int, ...] = pins()
 
     def of(self, kind: Kind) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the pinned rows and columns of a kind."""
+        """Return the pinned rows and columns of an attention kind."""
         return getattr(self, f"{kind}_rows"), getattr(self, f"{kind}_columns")
 
     def pinned(self, kind: Kind, rows: tuple[int, ...], columns: tuple[int, ...]) -> PinParams:
-        """Return a copy with other pinned rows and columns for a kind."""
+        """Return a copy with new pinned rows and columns for an attention kind."""
         return replace(self, **{f"{kind}_rows": rows, f"{kind}_columns": columns})
 
     def for_another_sentence(self) -> PinParams:
         return PinParams()
 
     def for_another_translation(self) -> PinParams:
-        """Return a copy with only the encoder's pins, because only the encoder does not read the translation."""
+        """Return a copy with the encoder's pins only, because the other kinds of attention read the translation."""
         return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

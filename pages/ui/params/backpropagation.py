@@ -1,4 +1,4 @@
-"""URL parameters of the Backpropagation page; layer and head are in `AttentionParams`, shared by all pages."""
+"""URL parameters of the Backpropagation page, except layer and head, which are in `AttentionParams`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ QUANTITIES = (STREAM, NETWORK) = ("stream", "network")
 
 @dataclass(frozen=True)
 class BackpropagationParams(Params, prefix="backward_"):
-    """Settings of the page.
+    """Settings of the Backpropagation page.
 
     Attributes:
-        part: the shown part of the page.
-        stage: the key of the gradient that is shown large; empty for the first one.
-        row, column: the position of the examined entry, from 1; 0 for the largest entry.
-        step: the step whose loss is used, from 1; 0 for all steps.
+        part: the open part of the page.
+        stage: the key of the gradient shown in full; empty for the first one.
+        row, column: the 1-based position of the examined gradient entry; 0 for the largest entry.
+        step: the 1-based decoding step whose loss is used; 0 for the loss of all steps.
         smoothing: the label smoothing.
-        quantity: the gradient whose size is shown across the layers.
+        quantity: the gradient whose norms are compared across layers, one of QUANTITIES.
     """
 
     part: str = part_of("backpropagation")

@@ -1,4 +1,4 @@
-"""URL parameters of the bets: the page whose bet is open, and the user's answer."""
+"""URL parameters of a bet: the page that asks, and the user's answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BetParams(Params, prefix="bet_"):
 
     Attributes:
         page: the page whose bet the user has opened; empty for none.
-        answer: the number of the chosen answer, from 1; SHOWN if the user gave up; empty if there is no answer yet.
+        answer: the 1-based number of the chosen answer; SHOWN if the user gave up; empty if there is no answer yet.
     """
 
     page: str = one_of(("", *(name for name, page in PAGES.items() if page.bet)))
@@ -29,5 +29,5 @@ class BetParams(Params, prefix="bet_"):
         return type(self)()
 
     def on(self, page: str) -> str:
-        """Return the answer to the bet of a page; empty if another page's bet is open."""
+        """Return the user's answer to a page's bet; empty if there is none or another page's bet is open."""
         return self.answer if self.page == page else ""

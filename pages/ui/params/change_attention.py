@@ -1,4 +1,4 @@
-"""URL parameters of the "Change what it looks at" page: rows of attention that are set, and erased tokens."""
+"""URL parameters of the "Change what it looks at" page: edited attention rows, and erased tokens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pages.ui.params.attention import pins
 from pages.ui.params.fields import Params, matching, one_of, parsed
 from transformer.values.kinds import KINDS, Kind
 
-# The first and last position of the tokens of a word; for a single token, both are the same.
+# The first and last token position of a word, which are equal if the word is a single token.
 Span = tuple[int, int]
 
 NONE = "none"
 EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
-# The maximum number of edits, more than fit into an address.
+# Maximum number of edits; a URL has no room for more.
 MAX_EDITS = 60
 MAX_PERCENT = 100
 
@@ -35,14 +35,15 @@ ERASURES = (INVISIBLE, LEFT_OUT)
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the attention row of a token or a word; numbers count from 0.
+    """New attention weights for one token or word; indices and positions are 0-based.
 
     Attributes:
         kind: the kind of attention.
-        layer, head: the indices of the layer and the head; None for all.
-        rows: the tokens that look.
-        shares: the tokens that are looked at, with their weights in hundredths. The tokens of a word share its weight
-            evenly, and the other columns share the rest as before. If empty, all visible tokens get the same weight.
+        layer, head: the indices of the layer and head; None for all.
+        rows: the token positions that look.
+        shares: the token positions to look at, each with its new weight in hundredths. The tokens of a word share the
+            word's weight evenly, and the other columns keep their proportions. If empty, all visible tokens get equal
+            weights.
     """
 
     kind: Kind
@@ -52,14 +53,14 @@ class Edit:
     shares: tuple[tuple[Span, int], ...]
 
     def __str__(self) -> str:
-        """Return the edit's text in an address, which counts from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even."""
+        """Serialise the edit for a URL, with 1-based numbers, as in encoder.5.2.8~7x75 or encoder.all.all.8-9~even."""
         place = ".".join(ALL if number is None else str(number + 1) for number in (self.layer, self.head))
         shares = [f"{_written(columns)}{TIMES}{percent}" for columns, percent in self.shares] or [EVEN]
         return BETWEEN_SHARES.join([f"{self.kind}.{place}.{_written(self.rows)}", *shares])
 
     @classmethod
     def parse(cls, text: str) -> Edit | None:
-        """Parse an edit from its text in an address; return None if it is invalid."""
+        """Parse an edit from a URL; return None if the text is invalid."""
         found = EDIT.fullmatch(text)
         if found is None:
             return None
@@ -77,23 +78,23 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditList:
-    """Edits in the order in which they were made; a later edit of a row replaces an earlier one.
+    """Edits in the order in which the user made them; a later edit of a row replaces an earlier one.
 
     Attributes:
         edits: at most MAX_EDITS edits.
-        unreadable: whether the parsed text contained an invalid edit, which was left out.
+        unreadable: whether the parsed text contained invalid edits, which were left out.
     """
 
     edits: tuple[Edit, ...] = ()
     unreadable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        """Return the text of the edits in an address."""
+        """Serialise the edits for a URL."""
         return BETWEEN_EDITS.join(map(str, self.edits)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> EditList:
-        """Parse a list of edits, and leave out invalid ones."""
+        """Parse a list of edits from a URL, and leave out invalid ones."""
         names = [] if text == NONE else text.split(BETWEEN_EDITS)
         edits = [edit for edit in map(Edit.parse, names[:MAX_EDITS]) if edit is not None]
         return cls(tuple(edits), unreadable=len(edits) < len(names))
@@ -105,14 +106,14 @@ class EditList:
 
 @dataclass(frozen=True)
 class EditParams(Params, prefix="edit_"):
-    """The changes made on the page, and its settings.
+    """The user's changes and the settings of the "Change what it looks at" page.
 
     Attributes:
-        kind: the kind of attention that is shown.
-        edits: the edits of rows, in the order in which they were made.
+        kind: the kind of attention to show.
+        edits: the edited attention rows.
         hidden_source, hidden_target: the positions of the erased tokens.
         erasure: how erased source tokens are treated, one of ERASURES.
-        step: the position of the examined predicted token, from 1; if empty, the page chooses.
+        step: the 1-based position of the examined predicted token; if empty, the page chooses.
     """
 
     kind: Kind = one_of(KINDS)
@@ -124,14 +125,14 @@ class EditParams(Params, prefix="edit_"):
 
     @property
     def left_out(self) -> bool:
-        """Whether the model reads another sentence, from which the erased tokens are left out."""
+        """Whether the model reads a shortened sentence, without the erased tokens."""
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_sentence(self) -> Self:
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """Return a copy with only the encoder's changes, because only the encoder does not read the translation."""
+        """Return a copy with changes to the encoder only, because the decoder reads the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

@@ -12,13 +12,13 @@ from transformer.checkpoints.available_models import NAME
 from transformer.values.trace import KINDS, Kind
 
 SEPARATOR = "."
-# Value that stands for a model with random weights; no folder has this name.
+# Stands for a model with random weights; no model folder can have this name.
 UNTRAINED = "-"
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A head on a sentence; layer and head count from 0.
+    """An attention head and a sentence on which to show it; layer and head are 0-based.
 
     Attributes:
         words: whether tokens are merged into words.
@@ -31,13 +31,13 @@ class Pin:
     text: str
 
     def __str__(self) -> str:
-        """Return the pin's text in an address, where layer and head count from 1."""
+        """Serialise the pin for a URL, with a 1-based layer and head."""
         size = "words" if self.words else "tokens"
         return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
 
     @classmethod
     def parse(cls, text: str) -> Pin | None:
-        """Parse a pin from its text in an address; return None if it is invalid."""
+        """Parse a pin from a URL; return None if the text is invalid."""
         kind, *numbers, size, sentence = (*text.split(SEPARATOR, 4), "", "", "", "")[:5]
         if kind not in KINDS or not all(number.isascii() and number.isdigit() for number in numbers):
             return None
@@ -47,28 +47,28 @@ class Pin:
         return cls(kind, layer - 1, head - 1, size == "words", sentence)
 
     def within(self, layers: int, heads: int) -> Pin:
-        """Return a copy limited to the layers and heads of a model."""
+        """Return a copy in which layer and head are limited to a model's number of layers and heads."""
         return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
 
 
 TIRED = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
 WIDE = replace(TIRED, text="The animal didn't cross the street because it was too wide.")
-# The default pin of a language model.
+# The default pin for a language model.
 CAT = Pin("decoder", 5, 4, True, language_model.FIRST)
 MAT = replace(CAT, text=language_model.SECOND)
 
 
 @dataclass(frozen=True)
 class CompareParams(Params, prefix="compare_"):
-    """Settings of the page.
+    """Settings of the "Compare heads" page.
 
     Attributes:
-        part: the shown part of the page.
+        part: the open part of the page.
         kind: the kind of attention.
-        metric: the name of the metric that the maps of all heads show.
+        metric: the name of the head metric shown in the overview of all heads.
         named: whether the table leaves out heads without a name.
-        row: the position of the token that is followed through the layers, from 0; UNCHOSEN lets the page choose.
-        other: the name of the second model's folder, or UNTRAINED; empty for the first other folder.
+        row: the 0-based position of the token followed through the layers; UNCHOSEN lets the page choose.
+        other: the name of the second model's folder, or UNTRAINED; empty for the first other model.
         a, b: the two compared heads of a translator.
         text_a, text_b: the two compared heads of a language model.
     """

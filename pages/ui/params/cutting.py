@@ -1,4 +1,4 @@
-"""Shortens texts that are too long for an address. Pure."""
+"""Shortens texts that are too long for a URL."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import re
 from collections.abc import Collection, Mapping
 from urllib.parse import quote_plus, unquote_plus, urlencode
 
-# Matches a percent-encoded character whose digits were cut off.
+# Matches an incomplete percent-encoded byte at the end of a cut text.
 BROKEN = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
-    """Return the length in characters of an address's parameters, percent-encoded."""
+    """Return the length of a URL's query string, percent-encoded, in characters."""
     return len(urlencode(address, errors="replace"))
 
 
 def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
-    """Return a copy that has at most this many characters, with the ends of its longest texts cut off.
+    """Return a copy of a URL's query parameters, with the longest texts cut so that the query string is short enough.
 
     Args:
+        address: the query parameters.
         texts: the names of the parameters that may be cut.
+        most: the maximum length of the percent-encoded parameters, in characters.
 
     Returns:
         An empty dictionary if the other parameters alone are too long.
@@ -30,18 +32,18 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
     shortest_first = sorted((name for name in address if name in texts), key=lambda name: len(_quoted(address[name])))
     left = dict(address)
     for number, name in enumerate(shortest_first):
-        # Characters that a short text does not need are left to the longer ones.
+        # Longer texts share the room that a short text leaves.
         left[name] = _beginning(address[name], room // (len(shortest_first) - number))
         room -= len(_quoted(left[name]))
     return left
 
 
 def _beginning(text: str, most: int) -> str:
-    """Return the longest prefix of a text that takes at most this many characters in an address."""
+    """Return the longest prefix of a text that takes at most `most` characters when percent-encoded."""
     quoted = _quoted(text)
     if len(quoted) <= most:
         return text
-    # Ignoring errors also removes the incomplete bytes of a multi-byte character that was cut.
+    # "ignore" also drops the remaining bytes of a multi-byte character that was cut.
     return unquote_plus(BROKEN.sub("", quoted[:most]), errors="ignore")
 
 

@@ -1,4 +1,4 @@
-"""URL parameters of the "Decoding step by step" page: the method, and what the page shows."""
+"""URL parameters of the "Decoding step by step" page: the decoding settings, and what the page shows."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from transformer.text.vocabulary import OWN, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Limits of the page: beyond them, all tokens are almost equally likely, or length alone decides.
+# Limits of temperature and length penalty. Beyond them, all tokens are almost equally likely, or only length counts.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
-# An upper limit above the size of any vocabulary and of any search tree here.
+# Limit above the size of any vocabulary and of any search tree.
 MAX_ID = 999_999
 
 
 @dataclass(frozen=True)
 class DecodingParams(Params):
-    """The settings that decode a translation, and what the page shows of it.
+    """The decoding settings of a translation, and what the page shows.
 
     Attributes:
-        step: the shown step, from 0.
-        show: the attention to show, one of SHOWS: that of one head, the mean of all heads, or every head.
+        step: the 0-based decoding step on screen.
+        show: the attention to show, one of SHOWS: one head, the mean of all heads, or every head.
         method, beam_size, length_penalty, temperature, top_k, top_p, seed: as in `DecodingSettings`.
-        forced: the ids of the tokens that the translation begins with.
-        suppressed: the ids of the tokens that are never chosen, in ascending order.
-        node: the chosen node of the beam's tree, from 1; 0 for none.
-        search: whether the model decodes freely even if the user gave a translation.
+        forced: the token IDs that the translation must begin with.
+        suppressed: the token IDs that are never chosen, in ascending order.
+        node: the 1-based number of the chosen node in the beam search tree; 0 for none.
+        search: whether the model decodes freely even if the user has supplied a translation.
     """
 
     step: int = index(MAX_INDEX)
@@ -37,7 +37,7 @@ class DecodingParams(Params):
     method: Method = one_of(METHODS)
     beam_size: int = integer(4, 1, MAX_BEAM_SIZE, former="size")
     length_penalty: float = decimal(0.6, 0.0, MAX_LENGTH_PENALTY, former="alpha")
-    # The default is below 1, because samples from the unchanged distribution of a small model stray from the sentence.
+    # The default is below 1 because samples at temperature 1 from a small model stray from the sentence's meaning.
     temperature: float = decimal(0.7, MIN_TEMPERATURE, MAX_TEMPERATURE)
     top_k: int = integer(0, 0, MAX_ID)
     top_p: float = decimal(1.0, 0.01, 1.0)
@@ -49,7 +49,7 @@ class DecodingParams(Params):
 
     @property
     def settings(self) -> DecodingSettings:
-        """Return the settings of the chosen method; settings that it does not use have their defaults."""
+        """Return the decoding settings; settings that the chosen method ignores have their default values."""
         if self.method == "beam":
             return DecodingSettings("beam", beam_size=self.beam_size, length_penalty=self.length_penalty)
         if self.method == "sample":
@@ -60,12 +60,12 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether nothing is forced, suppressed or searched; a translation given by the user is then read unchanged."""
+        """Whether nothing is forced, suppressed or searched. If so, a translation by the user is read unchanged."""
         return not (self.forced or self.suppressed or self.search)
 
     @property
     def in_words(self) -> str:
-        """The description of the decoding method, as the end of "This is from ..."."""
+        """The decoding method in words, to follow "This is from"."""
         settings = self.settings
         if settings.method == "beam":
             parts = [f"a beam of {settings.beam_size}", f"length penalty {settings.length_penalty:g}"]
@@ -91,7 +91,7 @@ class DecodingParams(Params):
         return self.for_another_sentence()
 
     def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
-        """Return a copy without tokens that do not exist or cannot be written, and without tokens after an end."""
+        """Return a copy without tokens that the model cannot predict, and without tokens after an end symbol."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
         if any(token >= vocabulary or token in symbols.never_predicted for token in forced):

@@ -1,6 +1,6 @@
-"""Base of the pages' URL parameters: dataclasses whose fields define valid values and their text in an address.
+"""Base class of the pages' URL parameters: dataclasses whose fields define valid values and their URL format.
 
-Addresses and browsers are untrusted: an invalid value falls back to the default of its field.
+URLs and browser messages are untrusted: an invalid value falls back to the field's default.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ LIMITS = "limits"
 TYPED = "typed"
 FROM_ONE = "from one"
 FORMER = "former name"
-# The number of decimals of a number in an address.
+# Maximum number of decimal places in a URL.
 PLACES = 6
 
 
 def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapping[str, str] | None = None) -> Any:
-    """Return a field whose value is one of several texts.
+    """Return a field whose value is one of several strings.
 
     Args:
-        options: the valid texts.
-        default: one of the texts; None for the first.
-        former: maps texts in old addresses to their current names.
+        options: the valid strings.
+        default: one of `options`; None for the first.
+        former: maps strings in old URLs to their current names.
     """
     renamed = former or {}
 
@@ -43,12 +43,12 @@ def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapp
 
 
 def matching(pattern: str, default: str = "") -> Any:
-    """Return a field for a text that matches a pattern."""
+    """Return a text field whose value must match a regular expression."""
     return parsed(default, lambda text: text if re.fullmatch(pattern, text) else None)
 
 
 def typed_text(default: str) -> Any:
-    """Return a field for a user's text of any length; in an address, it may be cut if there is no room for it."""
+    """Return a field for text of any length, typed by the user; the text may be cut if the URL gets too long."""
     return parsed(default, valid, typed=True)
 
 
@@ -56,7 +56,7 @@ def flag(default: bool = False, *, former: str | None = None) -> Any:
     """Return a boolean field.
 
     Args:
-        former: the field's name in old addresses.
+        former: the field's name in old URLs.
     """
     return parsed(default, {"true": True, "false": False}.get, former=former)
 
@@ -65,13 +65,13 @@ def integer(default: int, minimum: int, maximum: int, *, former: str | None = No
     """Return an integer field.
 
     Args:
-        former: the field's name in old addresses.
+        former: the field's name in old URLs.
     """
     return parsed(default, lambda text: _integer(text, minimum, maximum), (minimum, maximum), former=former)
 
 
 def index(maximum: int, default: int = 0) -> Any:
-    """Return an index field, which counts from 0 in Python and from 1 in the address."""
+    """Return a field for an index, which is 0-based in Python and 1-based in the URL."""
     return parsed(default, lambda text: _integer(text, 0, maximum), (0, maximum), from_one=True)
 
 
@@ -79,7 +79,7 @@ def decimal(default: float, minimum: float, maximum: float, *, former: str | Non
     """Return a field for a decimal number.
 
     Args:
-        former: the field's name in old addresses.
+        former: the field's name in old URLs.
     """
 
     def parse(text: str) -> float | None:
@@ -101,8 +101,8 @@ def integers(
 
     Args:
         count: the maximum number of integers.
-        repeated: whether an integer may occur twice; otherwise only its first occurrence counts.
-        former: the field's name in old addresses.
+        repeated: whether integers may repeat; if not, repetitions are dropped.
+        former: the field's name in old URLs.
     """
 
     def parse(text: str) -> tuple[int, ...] | None:
@@ -124,16 +124,16 @@ def parsed(
     former: str | None = None,
     typed: bool = False,
 ) -> Any:
-    """Return a field with its own parser.
+    """Return a field with a custom parser.
 
     Args:
-        default: the value if an address has no valid one. The text of a value in an address is its `str`, except for
-            types that `_text` handles.
-        parse: converts a text to a value; returns None if the text is invalid.
+        default: the value if the URL has no valid one. Values are serialised by `_text`, which calls `str` on types
+            that it does not know.
+        parse: converts a string to a value; returns None if the string is invalid.
         limits: the smallest and the largest value of a number.
-        from_one: whether the address counts from 1 although Python counts from 0.
-        former: the field's name in old addresses.
-        typed: whether the value is a text typed by the user, which may be cut.
+        from_one: whether the value is 1-based in the URL but 0-based in Python.
+        former: the field's name in old URLs.
+        typed: whether the value is text typed by the user, which may be cut if the URL gets too long.
     """
     return field(
         default=default, metadata={PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed}
@@ -142,9 +142,9 @@ def parsed(
 
 @dataclass(frozen=True)
 class Params:
-    """Base class of the parameters; defining a subclass registers it.
+    """Base class of all URL parameters; defining a subclass registers it.
 
-    The functions above make the fields. A subclass states the prefix of its query parameters: `class
+    Fields are made with the functions above. A subclass states the prefix of its query parameters: `class
     CompareParams(Params, prefix="compare_")`.
     """
 
@@ -155,12 +155,12 @@ class Params:
 
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
-        """Return all subclasses, each after the class that it is derived from."""
+        """Return all subclasses, including indirect ones, with each class before its own subclasses."""
         return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
-        """Return the query parameters of all fields that hold text typed by the user."""
+        """Return the query parameter names of all fields, in all subclasses, that hold text typed by the user."""
         return tuple(
             found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
         )
@@ -172,19 +172,19 @@ class Params:
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Any:
-        """Validate an untrusted value that a widget sent for a field; return None if it is invalid."""
+        """Validate a field's untrusted value from a widget; return None if the value is invalid."""
         return cls._field(name).metadata[PARSE](_text(tuple(value) if isinstance(value, list) else value))
 
     @classmethod
     def from_browser(cls, values: Any) -> Self:
-        """Parse a component's message, an object with values for some of the fields."""
+        """Parse a component's untrusted message, an object that maps field names to values."""
         if not isinstance(values, Mapping):
             return cls()
         typed = [each for each in fields(cls) if each.name in values and _same_type(values[each.name], each.default)]
         return cls._of({each.name: cls.checked(each.name, values[each.name]) for each in typed})
 
     def to_address(self) -> dict[str, str]:
-        """Return the query parameters of an address, without fields that have their default."""
+        """Return the query parameters for a URL, without fields that have their default value."""
         address = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -194,7 +194,7 @@ class Params:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> Self:
-        """Parse the query parameters of an address."""
+        """Parse the query parameters of a URL."""
         values = {}
         for each in fields(cls):
             names = [each.name, *([each.metadata[FORMER]] if each.metadata[FORMER] else [])]
@@ -203,11 +203,11 @@ class Params:
         return cls._of(values)
 
     def for_another_sentence(self) -> Self:
-        """Return a copy without values that belong to the sentence; called when another sentence is read."""
+        """Return a copy without values that only make sense for the current sentence."""
         return self
 
     def for_another_translation(self) -> Self:
-        """Return a copy without values that belong to the translation; called when the sentence gets another one."""
+        """Return a copy without values that only make sense for the current translation."""
         return self
 
     @classmethod
@@ -226,7 +226,7 @@ def _parse(each: Field, text: str | None) -> Any:
 
 
 def _same_type(value: Any, default: Any) -> bool:
-    """Return whether a value has the type of a default; an int passes for a float, because JSON writes 2.0 as 2."""
+    """Return whether a value has a default's type; an int passes as a float, because JSON may write 2.0 as 2."""
     if isinstance(default, tuple):
         return isinstance(value, list | tuple) and all(type(one) is int for one in value)
     return type(value) is type(default) or (isinstance(default, float) and type(value) is int)
@@ -244,6 +244,6 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return ".".join(map(str, value))
     if isinstance(value, float):
-        # Avoid exponents, because numbers in addresses have none.
+        # Avoid exponents, which the parser does not accept.
         return np.format_float_positional(round(value, PLACES), trim="0")
     return str(value).lower() if isinstance(value, bool) else str(value)

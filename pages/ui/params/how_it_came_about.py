@@ -11,25 +11,25 @@ from pages.ui.params.fields import Params, flag, index, integer, one_of
 from pages.ui.params.pages import part_of
 from transformer.values.kinds import KINDS, Kind
 
-# Ids that stand for no token and for the most likely other token.
+# Token IDs that stand for no token, and for the most likely token other than the predicted one.
 NOTHING, RUNNER_UP = -1, -2
-# A number that the user has not chosen; the page chooses it.
+# Stands for a number that the user has not chosen, so that the page chooses.
 UNCHOSEN = -1
 
 
 @dataclass(frozen=True)
 class GraphParams(Params, prefix="graph_"):
-    """Settings of the page.
+    """Settings of the "How it came about" page.
 
     Attributes:
-        part: the part of the page.
-        position: the position of the predicted token, from 0.
-        against: id of the candidate that was not chosen, NOTHING, or RUNNER_UP.
-        most: number of nodes of the drawing.
-        path: the path of the drawn paths, the largest being 0; UNCHOSEN for the largest into a head.
-        cut: the path is cut.
-        every: every drawn path is cut, each in a run of its own.
-        kind, layer, head, query, key: the cell whose score is explained; numbers from 0.
+        part: the open part of the page.
+        position: the 0-based position of the predicted token.
+        against: the ID of the token to compare with, or NOTHING or RUNNER_UP.
+        most: the maximum number of nodes in the drawn graph.
+        path: the 0-based index of the selected path, by size; UNCHOSEN for the largest path into a head.
+        cut: whether the selected path is cut.
+        every: whether each drawn path is cut in turn, in a model run of its own.
+        kind, layer, head, query, key: the attention cell whose score is explained; numbers are 0-based.
     """
 
     part: str = part_of("how_it_came_about")
@@ -52,5 +52,5 @@ class GraphParams(Params, prefix="graph_"):
         return self.at(UNCHOSEN)
 
     def at(self, position: int) -> Self:
-        """Return a copy for another predicted token."""
+        """Return a copy for another predicted token, with the default comparison and no cut."""
         return replace(self, position=position, against=RUNNER_UP, path=UNCHOSEN, cut=False, every=False)

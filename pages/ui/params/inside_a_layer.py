@@ -1,4 +1,4 @@
-"""URL parameters of the "Inside a layer" page; layer, head and cell are in `AttentionParams`, shared by all pages."""
+"""URL parameters of the "Inside a layer" page, except layer, head and cell, which are in `AttentionParams`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from transformer.values.trace import PARTS as SUBLAYERS
 
 @dataclass(frozen=True)
 class InsideParams(Params, prefix="inside_"):
-    """Settings of the page.
+    """Settings of the "Inside a layer" page.
 
     Attributes:
-        part: the shown part of the page.
-        stage: the key of the stage that is shown large; empty for the first one.
-        kind: the kind of attention whose cell is explained.
-        score, other, width: the two scores and the K of the worked example.
-        length: the number of tokens in the drawing of the mask.
-        stack, sublayer: the stack and the sub-layer whose norm and residual connection are shown.
+        part: the open part of the page.
+        stage: the key of the stage shown in full; empty for the first one.
+        kind: the kind of attention in which a cell is explained.
+        score, other, width: the two scores and the key dimension K of the worked example.
+        length: the number of tokens in the picture of the mask.
+        stack, sublayer: the stack and sub-layer to show with its layer norm and residual connection.
     """
 
     part: str = part_of("inside_a_layer")

@@ -12,20 +12,20 @@ from pages.ui.params.pages import part_of
 from transformer.checkpoints.available_models import NAME, SHIPPED_LANGUAGE_MODEL
 
 BEGINNING = "The old man went to the"
-# Two texts with the same words in another order.
+# Two texts made of the same words in different orders.
 FIRST, SECOND = "The cat sits on the mat.", "The mat sits on the cat."
 
 
 @dataclass(frozen=True)
 class LanguageModelParams(Params, prefix="lm_"):
-    """The model and the texts of the page.
+    """The model and the texts of the "Language model" page.
 
     Attributes:
-        model: the name of the model's folder, which `available_models.language_model_folders` need not list.
-        part: the shown part of the page.
-        text: the beginning that the model continues; it may be empty.
+        model: the name of the model's folder, which may be missing from `available_models.language_model_folders`.
+        part: the open part of the page.
+        text: the beginning that the model continues; may be empty.
         length: the maximum number of tokens that the model writes.
-        first, second: two texts whose probabilities are compared; the second may be empty.
+        first, second: the two texts whose probabilities are compared; the second may be empty.
     """
 
     model: str = matching(NAME.pattern, SHIPPED_LANGUAGE_MODEL)
@@ -38,23 +38,23 @@ class LanguageModelParams(Params, prefix="lm_"):
 
 @dataclass(frozen=True)
 class ContinuationParams(DecodingParams, prefix="lm_"):
-    """The settings that continue a text, and the examined step: as for a translation, but with another vocabulary."""
+    """The decoding settings for continuing a text: the same fields as for a translation, with their own values."""
 
     def for_another_sentence(self) -> Self:
-        """Return these parameters unchanged: a language model does not use the translator's sentence."""
+        """Return the parameters unchanged, because a language model does not read the translator's sentence."""
         return self
 
     def for_another_beginning(self) -> Self:
-        """Return a copy without values that belong to the beginning."""
+        """Return a copy without values that only make sense for the current beginning."""
         return replace(self, step=0, forced=(), suppressed=(), node=0)
 
 
 @dataclass(frozen=True)
 class TextHeadParams(AttentionParams, prefix="lm_"):
-    """The shown head of the language model, its display settings, and its pinned tokens."""
+    """The language model's selected head, its display settings and its pinned tokens."""
 
     def for_another_sentence(self) -> Self:
-        """Return these parameters unchanged: a language model does not use the translator's sentence."""
+        """Return the parameters unchanged, because a language model does not read the translator's sentence."""
         return self
 
     def for_another_translation(self) -> Self:

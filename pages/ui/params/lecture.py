@@ -1,4 +1,4 @@
-"""URL parameters of lecture mode: whether the page is presented, and the slides of the lecture."""
+"""URL parameters of lecture mode: whether it is on, and the lecture's slides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.ui.params.fields import Params, flag, integer, parsed
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MAX_SLIDES, Slide, Slides
 
-# Slide number of a page that is not a slide.
+# Slide number for a page that is not a slide.
 NO_SLIDE = 0
 
 
@@ -17,9 +17,9 @@ class LectureParams(Params):
     """The state of a lecture.
 
     Attributes:
-        lecture: whether the page shows only its main figure, as large as the screen.
-        qr: whether a QR code of the page's address covers the page.
-        slide: the number of the shown slide, from 1; NO_SLIDE if the page is not a slide.
+        lecture: whether lecture mode is on, in which the page's main figure fills the screen.
+        qr: whether a QR code with the page's URL covers the page.
+        slide: the 1-based number of the open slide; NO_SLIDE if the page is not a slide.
         slides: the slides of the lecture.
     """
 
@@ -29,17 +29,17 @@ class LectureParams(Params):
     slides: Slides = parsed(Slides(), Slides.from_address)
 
     def at(self, slide: int) -> LectureParams:
-        """Return a copy that shows another slide in lecture mode."""
+        """Return a copy that presents the slide with the given number in lecture mode."""
         return replace(self, lecture=True, qr=False, slide=slide)
 
     def with_slides(self, slides: Slides) -> LectureParams:
-        """Return a copy with another list of slides, none of which is shown."""
+        """Return a copy with another list of slides, none of which is open."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
     def presents_as_slide(self, lesson: str) -> bool:
-        """Return whether the open lesson is presented as the shown slide; a clicker then leaves it for the next slide.
+        """Return whether the open slide is the given lesson; a clicker then moves through slides, not lesson steps.
 
-        A user who left lecture mode and opened another page still has the number of that slide.
+        The page is compared too, because a user who leaves lecture mode for another page keeps the slide number.
         """
         slide = self.shown(self.slide)
         if not self.lecture or slide is None or slide.page != "lessons":
@@ -47,10 +47,10 @@ class LectureParams(Params):
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def heading(self, page: str) -> str:
-        """Return the lecturer's title of the shown slide; empty if it has none, or if another page is presented."""
+        """Return the lecturer's title for the open slide; empty if the slide has no title or another page is open."""
         slide = self.shown(self.slide)
         return slide.title if self.lecture and slide is not None and slide.page == page else ""
 
     def shown(self, number: int) -> Slide | None:
-        """Return a slide by its number, from 1; None if there is no such slide."""
+        """Return the slide with a 1-based number; None if there is no such slide."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pages.ui.params.fields import Params, index, matching, parsed
 from transformer.lessons.folders import MAX_STEPS, lesson_files, step_count
 
-# The stored answer if the user asked to see the solution.
+# Stored instead of an answer if the user asked to see the solution.
 SHOWN = "shown"
 
 
@@ -22,14 +22,14 @@ def _all_known(text: str) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class LessonParams(Params, prefix="lesson_"):
-    """Settings of the page.
+    """Settings of the Lessons page.
 
     Attributes:
-        id: the id of the open lesson; empty for the list of all lessons.
-        step: the open step of the lesson.
-        answer: the answer to the step's question: the number of a choice, from 1, or the guessed number, or SHOWN. In a
+        id: the ID of the open lesson; empty for the list of all lessons.
+        step: the 0-based index of the open step.
+        answer: the answer to the step's question: the 1-based number of a choice, the guessed number, or SHOWN. In a
             step without a question, SHOWN or any number marks the step as done. Empty if there is no answer yet.
-        done: the ids of lessons whose last step is done.
+        done: the IDs of the finished lessons.
     """
 
     id: str = parsed("", _known)
@@ -39,7 +39,7 @@ class LessonParams(Params, prefix="lesson_"):
 
     @property
     def shown_step(self) -> int:
-        """The shown step of the open lesson; its last step if the one in an old address no longer exists."""
+        """The index of the open step, or of the last step if an old URL names a step that no longer exists."""
         return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
@@ -47,5 +47,5 @@ class LessonParams(Params, prefix="lesson_"):
         return replace(self, id=lesson, step=step, answer="")
 
     def with_done(self, lesson: str) -> LessonParams:
-        """Return a copy with a lesson marked as done."""
+        """Return a copy with a lesson marked as finished."""
         return self if lesson in self.done else replace(self, done=(*self.done, lesson))

@@ -9,23 +9,23 @@ from pages.ui.params.pages import part_of
 from transformer.language_modelling.cost import ATTENTIONS
 
 ALL = "all"
-# Fields of `Cost` that are plotted against the length of the text.
+# Fields of `Cost` that can be plotted against text length.
 QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
-# The numbers of layers and heads of the shipped models.
+# Number of layers and heads of the shipped models.
 LAYERS, HEADS = 2, 2
 OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
 
 
 @dataclass(frozen=True)
 class LongTextsParams(Params, prefix="long_"):
-    """Settings of the page.
+    """Settings of the "Long texts" page.
 
     Attributes:
-        part: the shown part of the page.
-        text: the text whose maps are shown; it may be empty.
-        attention: the kind of attention whose map is shown; ALL for all kinds side by side.
-        layer, head: the layer and the head of the maps, from 0.
-        quantity: the measured cost, one of QUANTITIES.
+        part: the open part of the page.
+        text: the text whose attention maps are shown; may be empty.
+        attention: the kind of attention to show, or ALL for all kinds side by side.
+        layer, head: the 0-based layer and head to show.
+        quantity: the cost to plot, one of QUANTITIES.
     """
 
     part: str = part_of("long_texts")

@@ -1,4 +1,4 @@
-"""URL parameter of the model that all pages use."""
+"""URL parameter for the translation model that all pages use."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from transformer.checkpoints.available_models import NAME, SHIPPED
 
 @dataclass(frozen=True)
 class ModelParams(Params):
-    """The choice of the model.
+    """The chosen translation model.
 
     Attributes:
-        model: the model's name, which need not be one of `transformer.checkpoints.available_models.model_folders`.
+        model: the model's name, which may be missing from `transformer.checkpoints.available_models.model_folders`.
     """
 
     model: str = matching(NAME.pattern, SHIPPED)

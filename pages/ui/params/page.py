@@ -1,4 +1,4 @@
-"""A page and its parts, as the registry of pages describes them."""
+"""Entries of the page registry: a page, and the parts of a page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class Part:
-    """One of several parts of a page, which are shown one at a time.
+    """A part of a page; a page shows one part at a time.
 
     Attributes:
-        title: the part's label; "{source}" and "{target}" stand for the languages of the model.
-        show: the function that draws the part, as "module.function" in the page's folder.
-        reads: whether the function takes the reading of the sentence.
-        former: the part's names in old addresses.
+        title: the part's label, in which "{source}" and "{target}" stand for the model's languages.
+        show: the function that renders the part, as "module.function" in the page's folder.
+        reads: whether the function takes the `Reading` of the sentence as its argument.
+        former: the part's names in old URLs.
     """
 
     title: str
@@ -32,17 +32,17 @@ class Page:
     """A page of the app.
 
     Attributes:
-        name: the name of the page's script, also used in addresses.
+        name: the name of the page's script and its URL path.
         title: the title in the navigation.
         section: the section of the navigation.
         line: the page's purpose in one sentence, shown as a tooltip in the menu.
         shows: a description of the page's content for the README.
-        needs: the model that the page requires.
-        folder: the folder of the page's parts, below pages/ui; equal to `name` unless several pages share it.
-        kind: the kind of attention that the page shows, if it shows only one.
-        bet: the function that makes the page's bet from the reading of the sentence, as "module.function" in `folder`;
-            empty for none.
-        parts: the parts by their names in addresses; the first is the default.
+        needs: the kind of model that the page requires.
+        folder: the folder in pages/ui that contains the page's parts; empty if the folder has the page's name.
+        kind: the kind of attention, for a page that shows only one.
+        bet: the function that makes the page's bet from the `Reading` of the sentence, as "module.function" in the
+            page's folder; empty for none.
+        parts: the page's parts by their names in URLs; the first is the default.
     """
 
     name: str
@@ -62,6 +62,6 @@ class Page:
         return f"pages/{self.name}.py"
 
     def function(self, part: str) -> Callable[..., Any]:
-        """Import and return the function that draws a part."""
+        """Import and return the function that renders a part."""
         module, _, function = self.parts[part].show.rpartition(".")
         return getattr(import_module(f"pages.ui.{self.folder or self.name}.{module}"), function)

@@ -1,8 +1,8 @@
-"""Registry of all pages: their titles, places in the navigation, and parts.
+"""Registry of all pages, with their titles, sections of the navigation, and parts.
 
 A page NAME has the script pages/NAME.py and the folder pages/ui/NAME/. If it has URL parameters, they are in
-pages/ui/params/NAME.py. The navigation, the choice of a part, the README's table and the tests of all pages are
-generated from these entries.
+pages/ui/params/NAME.py. The navigation, the part selector, the README's table and tests of every page are generated
+from this registry.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ _PAGES = (
         "patch",
         "Patch",
         "Ask",
-        "Put a value of one sentence's run into another's, to see what is enough for a word, and what it needs.",
+        "Copy a value from one sentence's run into another's, to see what a word needs and what is enough for it.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
@@ -244,18 +244,18 @@ _PAGES = (
     ),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _PAGES}
-# The page that an address without a page name opens.
+# The page at the URL without a path.
 FIRST = "translate"
 KINDS_OF_PAGES: Mapping[str, Kind] = {page.name: page.kind for page in _PAGES if page.kind}
 
 
 def sections() -> dict[str, tuple[Page, ...]]:
-    """Return the pages of each navigation section; sections and pages are in registry order."""
+    """Return the pages of each navigation section, in registry order."""
     names = dict.fromkeys(page.section for page in _PAGES)
     return {name: tuple(page for page in _PAGES if page.section == name) for name in names}
 
 
 def part_of(page: str) -> Any:
-    """Return a field whose value is the name of one of a page's parts."""
+    """Return a field whose value is the name of one of the page's parts."""
     parts = PAGES[page].parts
     return one_of(tuple(parts), former={former: name for name, part in parts.items() for former in part.former})

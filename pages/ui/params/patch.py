@@ -16,13 +16,13 @@ Direction = Literal["needed", "enough"]
 DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
 
 
-# The most patches that an address keeps: two heads at all tokens of a long sentence.
+# Maximum number of patches in a URL, enough for two heads at all tokens of a long sentence.
 MAX_KEPT = 300
 
 
 @dataclass(frozen=True)
 class KeptPatches:
-    """Patches by their names, as on the command line; names that are none are left out."""
+    """Patches in the command line's format; invalid ones are left out when parsing."""
 
     patches: tuple[tuple[Place, int], ...] = ()
 
@@ -40,18 +40,18 @@ class KeptPatches:
 
 @dataclass(frozen=True)
 class PatchParams(Params, prefix="patch_"):
-    """Settings of the page; positions are those of the first sentence.
+    """Settings of the Patch page; positions are in the first sentence unless stated otherwise.
 
     Attributes:
-        other: the second sentence; if empty, the partner of the first one in the list of pairs.
-        step: the predicted token, from 1; 0 lets the page choose.
-        first, second: ids of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
-        direction: whether the first sentence's run is patched with the second one's values, or vice versa.
-        site: where.
-        layer, head: the patched layer and head; the page chooses a cell if the layer is UNCHOSEN.
-        at: the patched token; UNCHOSEN for all of a head.
-        partner: the token of the second sentence; UNCHOSEN for the one that is matched.
-        kept: patches that are applied together with the chosen one.
+        other: the second sentence; if empty, the first one's partner in `PAIRS`.
+        step: the 1-based position of the predicted token; 0 lets the page choose.
+        first, second: the IDs of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
+        direction: "needed" patches the first sentence's run with values from the second, "enough" does the reverse.
+        site: what to patch, one of SITES.
+        layer, head: the layer and head to patch; if the layer is UNCHOSEN, the page chooses a cell of the grid.
+        at: the position of the token to patch; UNCHOSEN for all tokens of a head.
+        partner: the position in the second sentence; UNCHOSEN for the position matched automatically.
+        kept: further patches that are applied together with the chosen one.
     """
 
     other: str = typed_text("")

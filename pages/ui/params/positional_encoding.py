@@ -13,20 +13,22 @@ MAX_DIMENSIONS = 12
 
 @dataclass(frozen=True)
 class PositionsParams(Params, prefix="positions_"):
-    """Settings of the page; positions count from 1, like tokens, and dimensions from 0, as in the paper's formula.
+    """Settings of the "Positional encoding" page.
+
+    Positions are 1-based, like tokens; dimensions are 0-based, as in the paper's formula.
 
     Attributes:
-        part: the shown part of the page.
+        part: the open part of the page.
         length, width, dimensions: the number of positions, the model width and the chosen dimensions of the curves.
-        drop, seed: the percentage of values that dropout removes from the curves, and its random seed.
-        first, second: the two positions whose values are compared.
+        drop, seed: the percentage of values that dropout zeroes in the curves, and the random seed.
+        first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: the offset of the rotation, and the position at which it is shown.
+        offset, start: the offset of the rotation, and the position from which it rotates.
         bits: the number of bits of the binary counter.
-        span: the number of positions for the alternatives.
-        shuffle: the seed that shuffles the words.
-        kind: the kind of attention that is shown with and without positions.
+        span: the number of positions for the alternative encodings.
+        shuffle: the seed for shuffling the words.
+        kind: the kind of attention to show with and without positional encoding.
     """
 
     part: str = part_of("positional_encoding")
@@ -50,11 +52,11 @@ class PositionsParams(Params, prefix="positions_"):
 
     @property
     def even_width(self) -> int:
-        """The width of the curves, rounded to an even number because sines and cosines come in pairs."""
+        """The width for the curves, rounded down to an even number because sines and cosines come in pairs."""
         return self.width // 2 * 2
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The chosen dimensions that exist; the first few dimensions if none of them exists."""
+        """The chosen dimensions that exist at this width; the first few dimensions if none of them does."""
         existing = tuple(each for each in self.dimensions if each < self.even_width)
         return existing or tuple(range(min(4, self.even_width)))

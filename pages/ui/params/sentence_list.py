@@ -1,4 +1,4 @@
-"""URL parameter of the user's list of sentences, which only the address of a slide has."""
+"""URL parameter for the user's list of sentences, used only in the URLs of slides."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pages.ui.params.fields import Params, typed_text
 
 @dataclass(frozen=True)
 class ListParams(Params, prefix="my_"):
-    """The list of a slide that was just opened; the session keeps it, and later addresses are without it.
+    """The list of sentences in a slide's URL. The session stores the list, and later URLs omit it.
 
     Attributes:
-        sentences: one per line.
+        sentences: the sentences, one per line.
     """
 
     sentences: str = typed_text("")

@@ -1,6 +1,6 @@
-"""Slides of a lecture: addresses of the app's own pages, stored in an address or in a file.
+"""Slides of a lecture: URLs of the app's own pages, stored as a list in a URL or a text file.
 
-Both sources are untrusted: an invalid list becomes an empty list with one sentence about the problem.
+Both sources are untrusted: an invalid list becomes an empty list with a message.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from transformer.files.experiment_mark import CARRIED
 from transformer.text.normalisation import valid
 
 MAX_SLIDES = 60
-# The maximum length of one slide's address in characters; `state.MAX_OFFERED` keeps percent-encoded text below it.
+# Maximum length of one slide's URL, in characters. `state.MAX_OFFERED` keeps percent-encoded URLs shorter than this.
 LONGEST = 12_000
-# The maximum length of the encoded list in characters, so that servers and proxies accept the whole address.
+# Maximum length of the encoded list, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
-# The maximum size of a file, half of it for the experiments of the slides.
+# Maximum size of a slide file; half of it is for the slides' experiments.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
-# The first line of a file, and the character that starts a comment line.
+# The first line of a slide file, and the character that starts a comment line.
 HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
 REMARK = "#"
 MAX_PARAMETERS = 200
-# The query parameter of a slide's title, a name that no page uses, and the maximum length of a title in characters.
+# Query parameter of a slide's title, which no page uses, and the maximum length of a title, in characters.
 TITLE, LONGEST_TITLE = "slide_title", 80
 
 
 class SlidesError(ValueError):
-    """Raised if a list of slides cannot be read; the message is one sentence with the reason."""
+    """A list of slides cannot be read; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Slide:
-    """A page of the app.
+    """A slide of a lecture: a page of the app with all its settings.
 
     Attributes:
-        page: its name.
-        parameters: the query parameters of its address.
+        page: the page's name.
+        parameters: the query parameters of the page's URL.
         title: the lecturer's title; may be empty.
-        experiment: the experiment that the page's figures carried when the slide was added; empty for none. Only a file
-            has room for it, so it is not compared.
+        experiment: the experiment that the page's figures carried when the slide was added; empty for none. Only files
+            have room for it, so comparisons ignore it.
     """
 
     page: str
@@ -61,27 +61,27 @@ class Slide:
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
-        """Return the slide of a page with the given query parameters."""
+        """Return a slide of a page with the given query parameters, one of which may be the title."""
         address = dict(address)
         title = address.pop(TITLE, "")
         return cls(page, tuple(address.items())).titled(title)
 
     def titled(self, title: str) -> Slide:
-        """Return a copy with a title, cut to one line of LONGEST_TITLE characters."""
+        """Return a copy with a title, reduced to one line of at most LONGEST_TITLE characters."""
         shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
-        """Return a copy with an experiment; the slide itself if the text is none, or too long for a list."""
+        """Return a copy with an experiment, or the slide itself if the text is not an experiment or is too long."""
         fits = len(experiment) <= LONGEST and CARRIED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 
     @classmethod
     def read(cls, line: str) -> Slide:
-        """Parse a line, and ignore its host, so that a list made elsewhere cannot lead to another site.
+        """Parse one line of a slide list. Only pages of this app are accepted, so a list cannot lead to another site.
 
         Raises:
-            SlidesError: the line is not the address of a page of this app.
+            SlidesError: the line is not the URL of a page of this app.
         """
         found = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
         if found is None or found[1] not in PAGES:
@@ -89,7 +89,7 @@ class Slide:
         try:
             parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MAX_PARAMETERS, errors="strict"))
         except ValueError as error:
-            raise SlidesError(f"“{_short(line)}” is not an address") from error
+            raise SlidesError(f"“{_short(line)}” is not a valid URL") from error
         if not parameters.get("text"):
             raise SlidesError(f"“{_short(line)}” has no sentence (text=…)")
         return cls.of(found[1], parameters)
@@ -97,12 +97,12 @@ class Slide:
 
 @dataclass(frozen=True)
 class Slides:
-    """A list of slides; `str` returns its text in an address.
+    """A list of slides; `str` serialises it for a URL.
 
     Attributes:
         slides: the slides in order.
-        problem: one sentence that says why a list could not be read. It is not compared, so a rejected list equals an
-            empty one.
+        problem: why the list could not be read or changed, in one sentence; empty if there was no problem. It is
+            ignored in comparisons, so a rejected list equals an empty one.
     """
 
     slides: tuple[Slide, ...] = ()
@@ -116,22 +116,22 @@ class Slides:
         return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
 
     def to_file(self) -> str:
-        """Return the list as a file that can be edited by hand; a slide's experiment is a comment below its line."""
+        """Return the list as an editable text file; a slide's experiment is a comment below the slide's line."""
         experiments = ([f"{REMARK} {slide.experiment}"] if slide.experiment else [] for slide in self.slides)
         lines = ([str(slide), *more] for slide, more in zip(self.slides, experiments, strict=True))
         return "\n".join([HEADING, *chain.from_iterable(lines), ""])
 
     @classmethod
     def from_address(cls, code: str) -> Slides:
-        """Parse a list from its text in an address."""
+        """Parse a slide list from its encoded form in a URL."""
         try:
             return cls._of(_unpacked(code).split("\n"))
         except SlidesError as error:
-            return cls(problem=f"The slides of this address were left out: {error}.")
+            return cls(problem=f"The slides in this URL were left out: {error}.")
 
     @classmethod
     def from_file(cls, text: str) -> Slides:
-        """Parse a list from the text of a file."""
+        """Parse a slide list from the text of a file."""
         try:
             if len(text) > MAX_BYTES:
                 raise SlidesError("it is too large to be a list of slides")
@@ -148,11 +148,11 @@ class Slides:
         return cls(tuple(slides))
 
     def added(self, slide: Slide) -> Slides:
-        """Return a copy with a slide appended; if there is no room for it, a copy with a problem."""
+        """Return a copy with a slide appended, or an unchanged copy with a problem if there is no room."""
         return self._changed((*self.slides, slide), "This slide was not added")
 
     def moved(self, at: int, by: int) -> Slides:
-        """Return a copy in which the slide at index `at` is moved up or down within the list."""
+        """Return a copy in which the slide at index `at` has moved by `by` places."""
         if not 0 <= at < len(self.slides):
             return self
         others = [*self.slides[:at], *self.slides[at + 1 :]]
@@ -164,7 +164,7 @@ class Slides:
         return Slides(self.slides[:at] + self.slides[at + 1 :]) if 0 <= at < len(self.slides) else self
 
     def titled(self, at: int, title: str) -> Slides:
-        """Return a copy with a new title for the slide at index `at`; if it has no room, a copy with a problem."""
+        """Return a copy with a new title for the slide at index `at`, or with a problem if there is no room."""
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
@@ -180,7 +180,7 @@ class Slides:
 
     def _fitting(self) -> Slides:
         if any(len(str(slide)) > LONGEST for slide in self.slides) or len(str(self)) > LONGEST_CODE:
-            raise SlidesError("the list no longer fits in an address; shorten its sentences, or make two lists")
+            raise SlidesError("the list no longer fits in a URL; shorten its sentences, or make two lists")
         return self
 
     @classmethod
@@ -194,9 +194,9 @@ class Slides:
 
 
 def _unpacked(code: str) -> str:
-    """Decode the text of an encoded list; decompression stops once the text is longer than a list can be."""
+    """Decode a slide list from a URL; decompression stops at MAX_BYTES, which limits the memory it can use."""
     if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
-        raise SlidesError("they are cut off or were changed; copy the whole address again")
+        raise SlidesError("they are cut off or were changed; copy the whole URL again")
     unpacker = zlib.decompressobj()
     try:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
@@ -205,7 +205,7 @@ def _unpacked(code: str) -> str:
             raise SlidesError("they are cut off, or too many")
         return text.decode("ascii")
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
-        raise SlidesError("they are cut off or were changed; copy the whole address again") from error
+        raise SlidesError("they are cut off or were changed; copy the whole URL again") from error
 
 
 def _short(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The state of all pages as one value, and its conversion to and from an address."""
+"""The state of all pages as one value, with conversion to and from a URL."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from transformer.files.paths import ASSETS
 # Names of query parameters.
 TEXT = "text"
 TARGET = "target"
-# The maximum length in characters of a percent-encoded address, and of the values in an address that is offered to
-# others. Texts that a model can read are always shorter.
+# Maximum length of a percent-encoded query string, and maximum total length of the values in a URL offered for sharing,
+# both in characters. Every text that a model can read fits.
 MAX_ADDRESS, MAX_OFFERED = 11_000, 4_000
 EXAMPLES: tuple[str, ...] = tuple(json.loads((ASSETS / "examples.json").read_text(encoding="utf-8")))
 P = TypeVar("P", bound=Params)
@@ -28,7 +28,7 @@ class State:
 
     Attributes:
         text: the sentence.
-        target: the translation that is read instead of the model's own; empty for none.
+        target: a translation to read instead of the model's own; empty for none.
         params: the URL parameters of every page.
     """
 
@@ -37,11 +37,11 @@ class State:
     params: Mapping[type[Params], Params] = field(default_factory=lambda: {cls: cls() for cls in Params.registered()})
 
     def with_params(self, *values: Params) -> State:
-        """Return a copy with the parameters of some pages replaced."""
+        """Return a copy in which the given parameters replace those of the same class."""
         return replace(self, params={**self.params, **{type(value): value for value in values}})
 
     def of(self, cls: type[P]) -> P:
-        """Return the URL parameters of a page."""
+        """Return the parameters of the given class."""
         value = self.params.get(cls)
         return value if isinstance(value, cls) else cls()
 
@@ -50,9 +50,9 @@ class State:
         return self.with_params(*map(change, self.params.values()))
 
     def to_address(self) -> dict[str, str]:
-        """Return the query parameters of the state, without defaults, and with texts cut that are too long.
+        """Return the URL's query parameters, without default values and with texts cut if the URL would be too long.
 
-        A cut text is still too long for the model, so its page shows the same message again.
+        A cut text is still too long for the model, so the page shows the same error message when the URL is opened.
         """
         address = self._whole_address()
         if length(address) > MAX_ADDRESS:
@@ -60,7 +60,7 @@ class State:
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """Return the query parameters for sharing the page, without the lecture; empty if a text is too long."""
+        """Return the query parameters for sharing the page, without the lecture; empty if they are too long."""
         address = self._whole_address()
         return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
 
@@ -73,7 +73,7 @@ class State:
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> State:
-        """Parse an address, which must have a text."""
+        """Parse the query parameters of a URL, which must include the sentence."""
         return cls(
             address[TEXT],
             address.get(TARGET, ""),

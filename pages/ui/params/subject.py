@@ -1,4 +1,4 @@
-"""URL parameter of the subject on pages that can show the heads of any model."""
+"""URL parameter that says whose heads are shown: the translator's, a language model's, or those in a file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SUBJECTS = (TRANSLATOR, LANGUAGE_MODEL, OWN) = ("translator", "language_model", 
 
 @dataclass(frozen=True)
 class SubjectParams(Params):
-    """The subject of *Compare heads* and *Inside a layer*.
+    """The source of the heads on *Compare heads* and *Inside a layer*.
 
     Attributes:
-        subject: one of SUBJECTS. `ModelParams` has the translator, `LanguageModelParams` the language model, and
-            `OwnParams` the file. *Inside a layer* does not show files, because it needs the model itself.
+        subject: one of SUBJECTS. `ModelParams` names the translator, `LanguageModelParams` the language model, and
+            `OwnParams` the file. *Inside a layer* does not offer files, because it needs the model itself.
     """
 
     subject: str = one_of(SUBJECTS)

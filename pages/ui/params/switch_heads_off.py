@@ -1,4 +1,4 @@
-"""URL parameters of the "Switch heads off" page: the heads that are off, and how they are switched off."""
+"""URL parameters of the "Switch heads off" page: the heads that are off, and what replaces their output."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ NAME = re.compile(rf"({'|'.join(KINDS)})\.[1-9][0-9]?\.[1-9][0-9]?")
 
 @dataclass(frozen=True)
 class HeadSet:
-    """A sorted set of heads; layers and heads count from 0."""
+    """A sorted set of heads; layers and heads are 0-based."""
 
     heads: tuple[Head, ...]
 
     def __str__(self) -> str:
-        """Return the text of the heads in an address, which counts from 1: cross.1.8-encoder.3.1."""
+        """Serialise the heads for a URL, with 1-based numbers, as in cross.1.8-encoder.3.1."""
         return SEPARATOR.join(map(head_name, self.heads)) or NONE
 
     @classmethod
     def parse(cls, text: str) -> HeadSet | None:
-        """Parse the heads from their text in an address; return None if it is invalid."""
+        """Parse a set of heads from a URL; return None if the text is invalid."""
         names = [] if text == NONE else text.split(SEPARATOR)
         if not all(map(NAME.fullmatch, names)):
             return None
@@ -47,16 +47,16 @@ class HeadSet:
 
 @dataclass(frozen=True)
 class OffParams(Params, prefix="off_"):
-    """Settings of the page.
+    """Settings of the "Switch heads off" page.
 
     Attributes:
         heads: the heads that are off.
-        gate: the factor by which the heads' output is multiplied.
-        mode: the replacement for the heads' output.
-        draws, seed: the number of other sentences that the mode "resample" draws, and the seed of the draw.
-        importance: whether the importance of every head is measured on this sentence.
-        removal: whether heads are removed one after the other.
-        kind: the kind of attention that is shown below the switches.
+        gate: the factor that scales the output of those heads; 0 switches them off.
+        mode: what replaces the output of those heads.
+        draws, seed: for the mode "resample", the number of other sentences to sample, and the random seed.
+        importance: whether to measure the importance of every head for the sentence.
+        removal: whether to remove heads one after the other.
+        kind: the kind of attention shown below the switches.
     """
 
     heads: HeadSet = parsed(HeadSet(()), HeadSet.parse)
@@ -75,17 +75,17 @@ class OffParams(Params, prefix="off_"):
 
     @property
     def most(self) -> float:
-        """The largest gate; in the mode that evens out weights it is 1, because weights cannot be more than even."""
+        """The largest allowed gate: 1 in the mode "uniform", because weights cannot be more even than uniform."""
         return 1.0 if self.mode == "uniform" else MAX_GATE
 
     def interventions(self, config: TransformerConfig) -> Interventions:
-        """Return the interventions that switch the heads off in a model."""
+        """Return the interventions that switch the chosen heads off in a model."""
         gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
         return Interventions(gates=gates, mode=self.mode, seed=self.seed)
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Seed and draws by name; empty if the mode does not use them."""
+        """The seed and the number of draws, as keyword arguments; empty if the mode does not sample."""
         return {"seed": self.seed, "draws": self.draws} if self.mode == "resample" else {}
 
     def for_another_sentence(self) -> Self:

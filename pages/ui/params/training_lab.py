@@ -1,4 +1,4 @@
-"""URL parameters of the "Training lab" page: the settings of a training run, and the examined moment."""
+"""URL parameters of the "Training lab" page: the settings of a training run, and the examined training step."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS, Kind
 
-# The value that stands for the newest moment, and the value that lets the page choose a head.
+# Stand for the newest recorded step, and for a head that the page chooses.
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
 MAX_LAYERS, MAX_HEADS = 2, 4
-# The maximum number of steps, which take two cores about two minutes, and the steps of the longest recorded training.
+# Maximum number of training steps on the page (about two minutes on two cores), and in the longest recording.
 MAX_STEPS, MAX_RECORDED = 3_000, 50_000
 
 
 @dataclass(frozen=True)
 class LabParams(Params, prefix="lab_"):
-    """Settings of a training run, and the examined moment and heads.
+    """Settings of a training run, and the examined training step and heads.
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
-        width: the width of the residual stream; each of WIDTHS is divisible by every number of heads.
+        width: the model width; each of WIDTHS is divisible by every number of heads.
         rate: the peak learning rate.
-        moment: the examined step; NEWEST follows the training.
-        score: the head score that is shown, one of SCORES; "auto" for that of the first event.
-        encoder, decoder, cross: the shown head of each kind, counted from 1 over all layers; NO_HEAD for that of the
-            kind's first event.
+        moment: the examined training step; NEWEST follows the training.
+        score: the head score to show, one of SCORES; "auto" for the score of the first event.
+        encoder, decoder, cross: the head to show for each attention kind, 1-based over all layers; NO_HEAD for the head
+            of that kind's first event.
         item: the item typed by the user.
     """
 
@@ -54,7 +54,7 @@ class LabParams(Params, prefix="lab_"):
 
     @property
     def config(self) -> TaskConfig:
-        """The training configuration of these settings; the hand-written optimiser has no weight decay."""
+        """The task configuration with these settings. The hand-written optimiser does not support weight decay."""
         return TaskConfig(
             task=self.task,
             optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
@@ -70,9 +70,9 @@ class LabParams(Params, prefix="lab_"):
         )
 
     def head(self, kind: Kind) -> int:
-        """Return the chosen head of a kind, counted from 1; NO_HEAD if none was chosen."""
+        """Return the head chosen for an attention kind, 1-based over all layers; NO_HEAD if none was chosen."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def from_the_beginning(self) -> Self:
-        """Return a copy with the default moment, score, heads and item."""
+        """Return a copy with the default training step, score, heads and item."""
         return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

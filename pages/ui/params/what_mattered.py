@@ -11,24 +11,24 @@ from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
 WHOLE = "whole"
-# The id that stands for no token.
+# Token ID that stands for no token.
 NOTHING = -1
 
 
 @dataclass(frozen=True)
 class MatteredParams(Params, prefix="mattered_"):
-    """Settings of the page.
+    """Settings of the "What mattered" page.
 
     Attributes:
-        part: the shown part of the page.
-        explained: WHOLE for the whole translation, or the position of a predicted token, from 1; if empty, the page
+        part: the open part of the page.
+        explained: WHOLE for the whole translation, or the 1-based position of a predicted token; if empty, the page
             chooses.
-        against: the id of the candidate to compare with; NOTHING for none.
+        against: the ID of the token to compare with; NOTHING for none.
         tokens: whether columns are tokens instead of words.
-        slow: whether to run the slow methods even though the sentence is long.
+        slow: whether to run the slow methods even on a long sentence.
         components: whether to show all components of the logit, not only the largest.
-        deletion: whether words are deleted one after the other, in the order of `method`.
-        method: the method that orders the words, one of METHODS.
+        deletion: whether to delete words one after the other, in the order given by `method`.
+        method: the attribution method that orders the words, one of METHODS.
     """
 
     part: str = part_of("what_mattered")

@@ -8,17 +8,17 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.fields import Params, matching, one_of
 from transformer.values.trace import KINDS, Kind
 
-# Matches the name of a file without a path, or nothing.
+# Matches a file name without a path, or an empty string.
 NAME = r"([A-Za-z0-9][A-Za-z0-9 ._-]{0,63})?"
 
 
 @dataclass(frozen=True)
 class OwnParams(Params, prefix="own_"):
-    """Settings of the page.
+    """Settings of the "Your own attention" page.
 
     Attributes:
-        file: the name of a file in the folder; empty for the uploaded file or the example.
-        kind: the kind of attention; if the file does not have it, the last kind of the file is shown.
+        file: the name of a file in the server's folder; empty for the uploaded file or the example.
+        kind: the kind of attention to show; if the file lacks it, the last kind in the file is shown.
     """
 
     file: str = matching(NAME)
@@ -27,10 +27,10 @@ class OwnParams(Params, prefix="own_"):
 
 @dataclass(frozen=True)
 class OwnHeadParams(AttentionParams, prefix="own_"):
-    """The shown head of a file, its display settings, and its pinned tokens."""
+    """The selected head of a file, its display settings and its pinned tokens."""
 
     def for_another_sentence(self) -> OwnHeadParams:
-        """Return these parameters unchanged: a file does not use the translator's sentence."""
+        """Return the parameters unchanged, because a file does not depend on the translator's sentence."""
         return self
 
     def for_another_translation(self) -> OwnHeadParams:

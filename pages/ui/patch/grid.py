@@ -1,4 +1,4 @@
-"""The grid of all single patches of a site, and the choice of one patch, by a click or by the keyboard."""
+"""The grid of all single patches at a site, and the controls that choose one of them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Chosen:
     """The patch that the page shows.
 
     Attributes:
-        patches: places of A, and positions of B.
-        label: the place in words.
+        patches: the places to overwrite in sentence A, each with the position in sentence B to copy from.
+        label: a description of the place.
     """
 
     patches: Patches
@@ -51,10 +51,10 @@ class Chosen:
 
 
 def show_grid(asked: Asked) -> Chosen:
-    """Draw the grid and the controls of the patch, and return the patch."""
+    """Show the grid of single patches and the controls that choose one, and return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
-    # On a projector 1024 pixels wide, all of them are in one row.
+    # The controls share one row, even on a projector 1024 pixels wide.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         st.selectbox(
             "Ask",
@@ -110,8 +110,8 @@ def show_grid(asked: Asked) -> Chosen:
         )
     st.caption(
         (
-            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values below 0 and "
-            "above 1 exist. "
+            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values can be "
+            "below 0 or above 1. "
             if unit == "effect"
             else ""
         )
@@ -140,23 +140,25 @@ def show_grid(asked: Asked) -> Chosen:
 
 
 def site_name(site: Site) -> str:
-    """The name of a site on the screen."""
+    """Return a site's name for display."""
     where = KINDS[kind_of(site)].capitalize()
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
 def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
-    """The run of a grid in a direction."""
+    """Return the model run that measures every single patch at a site, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
     asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
-    """The grid in a direction, and its effects by positions of A; changes in nats where there are no effects.
+    """Return the measured grid in one direction, and each cell's value by layer and position in sentence A.
+
+    Values are effects, or changes in nats if the two sentences differ too little for effects.
 
     Args:
-        columns: positions of A, and their partners in B.
+        columns: maps positions in sentence A to their partners in sentence B.
     """
     found = asked.reading.runs.get(grid_run(asked, site, direction))
     values = found.patched - found.run if found.effects is None else found.effects
@@ -171,7 +173,7 @@ def grid_values(
 
 
 def both_sentences(text: str, other: str) -> str:
-    """Markdown: both sentences as one line, in which only the words that differ are there twice."""
+    """Return Markdown of two sentences as one line, in which the words that differ appear as "A / B"."""
     words, others = text.split(), other.split()
     shorter = min(len(words), len(others))
     start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
@@ -182,7 +184,7 @@ def both_sentences(text: str, other: str) -> str:
 
 
 def marks(values: np.ndarray) -> np.ndarray:
-    """The text of each cell: the effect where it is noticeable."""
+    """Return the text for each cell: the effect, or nothing if it is below 0.05."""
     return np.array(
         [
             [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
@@ -193,13 +195,13 @@ def marks(values: np.ndarray) -> np.ndarray:
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
-    """The framed cell: the chosen one, or the largest; of equal ones the deepest, which is the least obvious."""
+    """Return the cell to frame: the chosen one, or else the cell with the largest value; among equals, the deepest."""
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
         return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)
     sizes = np.nan_to_num(np.abs(values)).round(2)
     if is_residual(params.site):
-        # The effect of the changed word's embedding is 1 by definition.
+        # At the changed word's embedding, the effect is 1 by definition, so that cell would say nothing.
         sizes[0] = 0
     row, column = np.argwhere(sizes == sizes.max())[-1].tolist()
     return row, column
@@ -213,7 +215,7 @@ def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int,
 
 
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """The labels of A's tokens; a token that B has another one for is followed by it."""
+    """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = _named(asked.a), _named(asked.b)
@@ -228,7 +230,7 @@ def _named(trace: Trace) -> list[str]:
 
 
 def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
-    """Draw the layer, the head and the tokens of the patch, for the keyboard."""
+    """Show boxes for the patch's layer, head and tokens, which work with the keyboard, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
@@ -266,7 +268,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
 
 
 def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int) -> None:
-    """Draw a box of numbers with names; a choice keeps the rest of the shown patch."""
+    """Show a selection box for one field of the patch. A choice keeps the other fields as shown on the page."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:

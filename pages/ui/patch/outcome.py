@@ -1,4 +1,4 @@
-"""The outcome of a patch: its translation, the effect in both directions, and the cells that it can reach."""
+"""The outcome of a patch: the translation, the effect in both directions, and the cells that the patch can reach."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
 OUTSIDE = "outside the cone: exactly 0"
-# The conclusions from an effect near 1, between, and near 0.
+# Conclusions from an effect near 1, between 0 and 1, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
     "needed": ("A's choice turns into B's", "A's choice moves {:.0%} of the way to B's", "A does not need it alone"),
     "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, it is not enough"),
@@ -41,7 +41,7 @@ REVERSED = "the choice moves the other way"
 
 
 def show_outcome(asked: Asked, chosen: Chosen) -> None:
-    """Draw both runs and the patched one, both effects, and the cone."""
+    """Show the two plain runs beside the patched run, the effects in both directions, and the cone of influence."""
     if not chosen.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
@@ -89,7 +89,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             st.markdown(describe_effect(asked, chosen, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
-            "others. Of places that do the same, each can be enough while none is needed.",
+            "others. If several places do the same, each can be enough while none is needed.",
             help=explain("logit"),
         )
     _show_cone(asked, plain[0].after, patched.after)
@@ -102,7 +102,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
 
 
 def _kept(asked: Asked) -> Patches:
-    """The kept patches that are possible in both directions; an address may have others."""
+    """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
     found = []
     for each in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
@@ -113,7 +113,7 @@ def _kept(asked: Asked) -> Patches:
 
 
 def _together(chosen: Chosen, kept: Patches) -> Chosen:
-    """The chosen patches and the kept ones; of two patches of one place the chosen one counts."""
+    """Return the chosen and the kept patches together; if both patch a place, only the chosen patch counts."""
     others = tuple(each for each in kept if each[0] not in dict(chosen.patches))
     if not others:
         return chosen
@@ -121,7 +121,7 @@ def _together(chosen: Chosen, kept: Patches) -> Chosen:
 
 
 def _keep_buttons(patches: Patches, kept: Patches) -> None:
-    """Draw the buttons that keep the chosen patches while others are chosen, and that drop the kept ones."""
+    """Show the buttons that keep the chosen patches while the user tries others, and that drop the kept patches."""
 
     def keep(patches: Patches) -> None:
         session.update(PatchParams, kept=KeptPatches(patches[:MAX_KEPT]))
@@ -140,7 +140,7 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
-    """The question in a direction, its patches, and the trace that gives the values."""
+    """Return the patching question, the patches, and the trace to copy values from, for one direction."""
     if direction == "needed":
         return asked.question, chosen.patches, asked.b
     return asked.question.reversed, reversed_patches(chosen.patches), asked.a
@@ -155,7 +155,7 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
 
 
 def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
-    """Return Markdown: how far the patch moves the choice in a direction, from the numbers."""
+    """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
     question, patches, _ = _directed(asked, chosen, direction)
     found = asked.reading.runs.get(PatchRun(question, patches))
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
@@ -169,7 +169,7 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
 
 
 def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
-    """Draw how far each cell of the residual stream moves; cells outside the cone are marked."""
+    """Show how far the patch moves each cell of the residual stream; cells outside the cone of influence are greyed."""
     reached = cone(after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens))
     moved = changes(before, after)
     st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
@@ -204,7 +204,7 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
 
 
 def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
-    """All that is needed to compute the numbers again; positions count from 1."""
+    """Return everything needed to reproduce the numbers; positions are 1-based."""
     found = asked.reading.runs.get(PatchRun(question, patches))
     return {
         "model": asked.reading.translator.version,

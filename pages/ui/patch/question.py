@@ -1,4 +1,4 @@
-"""The second sentence, and the choice between two next tokens that both sentences are compared on."""
+"""The second sentence, and the choice between two next tokens on which the two sentences are compared."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ OTHER = "Sentence B: A, above, with one word changed"
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The two sentences, and the question about them.
+    """Two sentences, A and B, and the patching question about them.
 
     Attributes:
-        reading: of the first sentence, A.
-        a, b: traces of both sentences, which read the translation of A.
-        question: A is patched with values of B.
+        reading: the reading of sentence A.
+        a, b: the traces of the two sentences, both with A's translation.
+        question: the question in the direction that patches A's run with values from B.
     """
 
     reading: Reading
@@ -43,16 +43,16 @@ class Asked:
     question: PatchingQuestion
 
     def named(self, number: int) -> str:
-        """Markdown of one of the two compared tokens."""
+        """Return Markdown of one of the two compared tokens."""
         return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
 def pick_question(reading: Reading) -> Asked:
-    """Draw the second sentence, the step and the two tokens, and say how far the sentences differ there."""
+    """Show controls for sentence B, the step and the two tokens, and say how far the sentences differ at that step."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = _pick_other(text)
-        # On a narrow screen, they go below the sentence together, so that its last word is not cut off.
+        # On a narrow screen, these controls wrap to the next line together, so that sentence B is not cut off.
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
@@ -75,7 +75,7 @@ def pick_question(reading: Reading) -> Asked:
 
 
 def _pick_other(text: str) -> str:
-    """Draw the box of the second sentence; a sentence without a partner is its own until the user changes a word."""
+    """Show the box for sentence B, which starts with A's partner in `PAIRS`, or else with sentence A itself."""
     partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
     other = session.params(PatchParams).other or partner
     with st.popover("Try a pair"):
@@ -97,7 +97,7 @@ def _take(first: str, second: str) -> None:
 
 
 def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
-    """Draw the choice of the predicted token, and return the question there."""
+    """Show the choice of the predicted token, and return the question about its step."""
     last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
     question = question_of(a, b, min(chosen, last) - 1 if chosen else None)
     labels = {
@@ -116,14 +116,14 @@ def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=store,
-        help="Both sentences have read the same words of A's translation before it. Unless you "
-        "choose, the page takes the first step at which the two sentences prefer different tokens.",
+        help="Before this step, the model has read the same words of A's translation for both sentences. By default, "
+        "this is the first step at which the two sentences prefer different tokens.",
     )
     return question
 
 
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
-    """Draw the choice of the two tokens, and return their ids."""
+    """Show the choice of the two tokens to compare, and return their IDs."""
     params, step = session.params(PatchParams), question.step
     offered = [token for token, _ in candidates((a, b), step, OFFERED)]
     first = params.first if params.first in offered else question.tokens[0]
@@ -141,7 +141,7 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
 
 
 def _says(asked: Asked) -> str:
-    """Return Markdown: how the two sentences choose, from the numbers."""
+    """Return Markdown that says which of the two tokens each sentence prefers, and by how many nats."""
     found = asked.reading.runs.get(PatchRun(asked.question, ()))
     first, second = asked.named(0), asked.named(1)
     says = (
@@ -161,5 +161,5 @@ def _says(asked: Asked) -> str:
 
 
 def closeness(found: Contrasts) -> str:
-    """Return the unit of a grid: shares, or nats where the sentences are too close for shares."""
+    """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
     return "change, nats" if found.close else "effect"

@@ -1,4 +1,4 @@
-"""The cells of both runs: dragging a cell of one run onto the other chooses that patch."""
+"""The cells of both runs; dragging a cell from one run onto the other chooses that patch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ draw_runs = component("two_runs/two_runs")
 
 
 def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
-    """Draw a cell for every depth or layer, and every token or head, of both runs.
+    """Show both runs as grids with one cell per layer (or depth) and token (or head).
 
     Args:
-        rows: the names of the depths or layers.
-        columns: positions of A, and their partners in B.
-        patches: the chosen ones, whose cells are framed.
+        rows: the row labels, one per layer or depth.
+        columns: maps positions in sentence A to their partners in sentence B.
+        patches: the chosen patches, the first of which is framed.
     """
     heads = has_heads(site)
     if heads:
@@ -68,10 +68,11 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
 
 
 def _drop(sent: object, site: Site, sizes: list[int]) -> None:
-    """Choose the patch of a dropped cell; the message is untrusted.
+    """Choose the patch for a cell that the user has dropped; the browser's message is untrusted.
 
     Args:
-        sizes: the numbers of rows, of A's columns and of B's.
+        sent: the browser's message.
+        sizes: the number of rows, of A's columns and of B's columns.
     """
     names = ("run", "row", "column", "onto")
     if not isinstance(sent, dict) or any(type(sent.get(name)) is not int for name in names):

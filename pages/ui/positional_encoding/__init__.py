@@ -1,1 +1,1 @@
-"""The "Positional encoding" page."""
+"""Parts of the "Positional encoding" page."""

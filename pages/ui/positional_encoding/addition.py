@@ -1,4 +1,4 @@
-"""Compares adding positions to embeddings with concatenating them: the norms of both, and the cost of concatenation."""
+"""Compares adding positional encodings to embeddings with concatenating the two: vector norms and parameter counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.model.parameter_counts import concatenation_table
 
 
 def show_addition(reading: Reading) -> None:
-    """Draw the norms for the user's sentence, and the costs of adding and of concatenating."""
+    """Show the vector norms for the user's sentence, and the parameter counts for adding and for concatenating."""
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
     labels = [token_label(token, trace.source_text) for token in trace.source_tokens]
@@ -79,7 +79,10 @@ def show_addition(reading: Reading) -> None:
 
 
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
-    """Return a table with one row per token: the norms of the two summands, and the angle between them."""
+    """Return a table with one row per token.
+
+    Columns include the norms of embedding, encoding and sum, and the cosine similarity of embedding and encoding.
+    """
 
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
@@ -96,7 +99,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
 
 
 def norm_chart(norms: pd.DataFrame) -> alt.Chart:
-    """Return a chart of the norms of each token's vectors, with one colour per kind of vector."""
+    """Return a line chart of vector norms by position, with one line per kind of vector."""
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "token"], names, "vector", "norm")
     return (
@@ -122,10 +125,10 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Return Markdown that explains with the shown numbers why embeddings are scaled."""
+    """Return Markdown that explains, with this sentence's numbers, why embeddings are scaled."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
-    sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]
+    sentences = [f"On average over this sentence, an embedding has a norm of **{plain:.2f}**."]
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(

@@ -1,4 +1,4 @@
-"""Alternatives to sinusoidal positions: learned positions, rotary positions, linear biases, or none."""
+"""Alternatives to sinusoidal positional encoding: learned, rotary, linear biases, or none."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 
-# The head whose linear biases have the steepest slope.
+# The head with the steepest slope.
 SHOWN_HEAD = 0
 LEARNED = "source_positions.table"
 
 
 def show_alternatives() -> None:
-    """Draw one map per alternative with the same rows and columns, then plot all alternatives by offset."""
+    """Show a position-by-position map for each alternative, then plot all alternatives by offset."""
     model = translator()
     config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
@@ -83,20 +83,21 @@ def show_alternatives() -> None:
 
 
 def turned_products(span: int, d_head: int) -> np.ndarray:
-    """Return the dot products of a vector's rotations to every two positions, [P, P], scaled so that the diagonal is 1.
+    """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
-    For a vector whose pairs of dimensions have equal norms, each value is the mean cosine of the pairs' angles.
+    The values hold for a vector with itself, if all pairs of dimensions have equal norms: each is the mean cosine of
+    the rotation angles. The diagonal is 1.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
 
 
 def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
-    """Return the dot products of the encoder's learned positions, [P, P]; None if the model has none.
+    """Return the dot products of the encoder's learned positions, [P, P]; None if they are not learned.
 
     Args:
-        config, weights: the configuration and the weights of the model.
-        span: the number of positions P, limited to those of the model.
+        config, weights: the model's configuration and weights.
+        span: the number of positions, P, which is limited to the model's own.
     """
     if config.positions != "learned":
         return None
@@ -104,7 +105,7 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
 
 
 def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
-    """Plot the linear biases of every head, and the dot products of positions, by offset.
+    """Plot the dot products of positional encodings, and each head's linear biases, by offset.
 
     Args:
         learned: the result of `learned_products`.
@@ -141,7 +142,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "added to the score",
         ),
     ):
-        # The main figure is the linear biases, the only alternative that is not a vector.
+        # The linear biases are the main figure, because they are the only alternative here that is not a vector.
         with (
             place,
             main_figure(
@@ -178,11 +179,11 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
 
 
 def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
-    """Return a line chart over the offset.
+    """Return a line chart by offset, with one line per alternative or head.
 
     Args:
-        table: a table with columns offset, value and positions.
-        value: the name of the values.
+        table: a table with columns offset, value and positions (the name of the line).
+        value: the title of the vertical axis.
     """
     names = list(dict.fromkeys(table["positions"]))
     return (

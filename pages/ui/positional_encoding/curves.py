@@ -1,4 +1,4 @@
-"""Plots the values of chosen dimensions over positions, without and with dropout."""
+"""Plots chosen dimensions of the positional encoding over positions, with and without dropout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.model.sinusoids import sinusoids
 
 
 def show_curves() -> None:
-    """Draw the controls, both plots, the comparison of two positions, and the wavelengths."""
+    """Show the settings, both plots, the comparison of two positions, and the wavelengths."""
     encoding = session.params(PositionsParams)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -78,13 +78,13 @@ def show_curves() -> None:
     whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
-    # Do this last, because nothing else needs the model to be loaded.
+    # This comes last, because only this part needs the model, which may still have to be loaded.
     with whose:
         _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """State whether the curves are those of the app's model; if not, draw a button that shows the model's curves."""
+    """Say whether the curves are those of the app's model; if not, offer a button that sets that model's width."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
@@ -103,13 +103,13 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """Return a chart with one line per dimension.
+    """Return a line chart of encoding values over positions, with one line per dimension.
 
     Args:
-        values: [P, N].
+        values: the encoding values, [P, N].
         dimensions: the numbers of the N dimensions.
-        marked: the positions, from 1, that are marked with a vertical line.
-        most: the largest value of the vertical axis, so that two plots can be compared.
+        marked: the 1-based positions to mark with a vertical line.
+        most: the limit of the vertical axis, passed in so that two plots have the same scale.
     """
     figure = go.Figure(
         [
@@ -131,7 +131,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
 
 
 def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
-    """Draw the differences between the encodings of two positions."""
+    """Show the two positions' encodings, their differences and their distance."""
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -159,15 +159,15 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
-    """Draw the wavelength of each dimension."""
+    """Show the wavelength of each dimension."""
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
     words.markdown(
-        f"The first pair comes round every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
+        f"The first pair repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
         f"10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
-        f"{2e4 * np.pi:,.2f} is a limit that no dimension has. In the formula *pos* starts at 0, so *pos* is the "
-        "position minus 1; dimensions are numbered from 0, as there."
+        f"{2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
+        "1, because it starts at 0, as the dimensions do."
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)

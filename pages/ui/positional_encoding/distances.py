@@ -1,4 +1,4 @@
-"""Shows that dot products of positions depend only on the offset, and that a rotation maps one position to another."""
+"""Shows that dot products of encodings depend only on the offset, and that a rotation maps one encoding to another."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
 from transformer.model.sinusoids import frequencies, sinusoids
 
-# Above this number of dimensions, the cells of a rotation are too small to see.
+# With more dimensions, the cells of the rotation matrix would be too small to see.
 MAX_DRAWN = 64
 PAIRS_SHOWN = 4
 
 
 def show_distances() -> None:
-    """Draw dot products and distances, the rotation, and the binary counter."""
+    """Show dot products and distances of encodings, the rotation that shifts positions, and the binary counter."""
     encoding = session.params(PositionsParams)
     width = encoding.across // 2 * 2
     with st.container(horizontal=True, width=420):
@@ -39,7 +39,7 @@ def show_distances() -> None:
 
 
 def _offsets(table: np.ndarray) -> None:
-    """Draw the matrices of dot products and distances, and the same numbers by offset."""
+    """Show the matrices of dot products and distances, and plot both by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
@@ -76,7 +76,7 @@ def _offsets(table: np.ndarray) -> None:
             )
             st.markdown(
                 f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
-                f"**{typeset(read.spread.max(), '.1e')}**, which is what rounding leaves."
+                f"**{typeset(read.spread.max(), '.1e')}**, which is rounding error."
             )
             show_numbers(
                 pd.DataFrame(
@@ -99,7 +99,7 @@ def _offsets(table: np.ndarray) -> None:
 
 
 def offset_chart(read: Offsets, name: str) -> alt.Chart:
-    """Return a line chart over the offset."""
+    """Return a line chart of the mean value by offset."""
     table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
     return (
         alt.Chart(table)
@@ -119,15 +119,15 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
 
 
 def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
-    """Build the linear map that moves positions k steps further, and check it."""
-    st.subheader("The same linear map leads k positions further, from anywhere", anchor=False)
+    """Build the rotation that shifts every position by k, show it, and check it on all positions."""
+    st.subheader("One linear map shifts every position by k", anchor=False)
     length, width = table.shape
     control, picture = st.columns([5, 4], gap="large")
     with control.container(horizontal=True):
         st.number_input("k, positions further", **bind_number(PositionsParams, "offset"))
         st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
     offset, start = encoding.offset, min(encoding.start, length)
-    # Negative offsets work too, because positions before the first one also have an encoding.
+    # Compute the encodings from the formula, because k may lead to positions outside the table, even before the first.
     further = _encodings(np.arange(length) + offset, width)
     turned = table @ rotation(offset, width).T
     with control:
@@ -176,13 +176,13 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
 
 
 def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
-    """Compute the encoding of any positions from its definition, [P] to [P, D]."""
+    """Return the encoding of any positions, including negative ones: [P] to [P, D]."""
     angles = positions[:, None] * frequencies(width)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 
 
 def _counter(encoding: PositionsParams) -> None:
-    """Draw the bits of a binary counter beside the sines."""
+    """Show the bits of a binary counter beside the sinusoids of the same positions."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)

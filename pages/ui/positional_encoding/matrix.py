@@ -1,4 +1,4 @@
-"""The matrix of positions by dimensions in the interleaved and the halves layout, each a permutation of the other."""
+"""The matrix of positional encodings in two layouts, interleaved and in halves, each a permutation of the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUTS = {False: "Interleaved: sin, cos, sin, cos, … (the paper)", True: "In 
 
 
 def show_matrix() -> None:
-    """Draw both layouts, and show that they contain the same numbers."""
+    """Show the encoding matrix in both layouts, and check that one is a permutation of the other."""
     encoding = session.params(PositionsParams)
     columns = encoding.columns // 2 * 2
     with st.container(horizontal=True, width=420):

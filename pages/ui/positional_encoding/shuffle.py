@@ -1,4 +1,4 @@
-"""Shuffles the words of a text."""
+"""Shuffles the words of a text, and finds each token's original position."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A text whose words are in another order.
+    """A text with its words in another order.
 
     Attributes:
-        text: the words, separated by spaces.
-        order: for each word of the new text, its index in the old text.
+        text: the shuffled words, separated by spaces.
+        order: for each word of the shuffled text, its index in the original text.
     """
 
     text: str
@@ -23,11 +23,11 @@ class Shuffle:
 
 
 def shuffle(text: str, seed: int) -> Shuffle | None:
-    """Shuffle the words of a text; return None if all orders give the same text.
+    """Shuffle the words of a text, so that the result differs from the original; return None if that is impossible.
 
     Args:
         text: the text to shuffle.
-        seed: the random seed; the new order always differs from the original one.
+        seed: the random seed.
     """
     words = text.split()
     if len(set(words)) < 2:
@@ -42,11 +42,11 @@ def shuffle(text: str, seed: int) -> Shuffle | None:
 def moved_tokens(
     before: tuple[Token, ...], after: tuple[Token, ...], groups: tuple[tuple[int, ...], ...], order: tuple[int, ...]
 ) -> list[int] | None:
-    """Return the old position of each token of the shuffled text; None if its words are tokenized differently.
+    """Return the original position of each token in the shuffled text; None if shuffling changes the tokenization.
 
     Args:
         before, after: the tokens of the original and of the shuffled text.
-        groups: the positions of the tokens of each word of `before`; special tokens come last, each in its own group.
+        groups: the token positions of each word in `before`; special tokens come last, each in a group of its own.
         order: the word order, as in `Shuffle`.
     """
     if len(order) > len(groups):

@@ -1,4 +1,4 @@
-"""Tests whether word order matters: shuffles the user's sentence, and reads it with positions switched off."""
+"""Tests whether word order matters: shuffles the user's sentence, and switches positional encoding off."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# The largest factor, in nats, that is not written as a power of ten.
+# Probability ratios up to this one, given in nats, are written out; larger ones become powers of ten.
 MAX_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
-# The columns shown in lecture mode and their widths in pixels, so that a projector shows both texts in full.
+# The columns shown in lecture mode, with widths in pixels that let a projector show both texts in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledRun:
-    """A run on the sentence, possibly shuffled or without positions.
+    """A model run on the sentence, with shuffled words or without positional encoding, or both.
 
     Attributes:
-        name: a description of the difference from the original run.
-        own: the trace of this run with the translation that it writes.
-        first: the trace of this run with the translation of the original run; None if that cannot be read.
+        name: describes what differs from the original run.
+        own: the trace with the translation that the model writes in this setting.
+        first: the trace with the original run's translation; None if the model cannot read that translation.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ShuffledRun:
 
 
 def show_shuffled(reading: Reading) -> None:
-    """Draw the table of runs, one head's map in each run, and evidence that order is lost without positions."""
+    """Show the translations, one head's attention maps, and the evidence that word order is lost without positions."""
     st.markdown(
         "**What if word order is lost?** Attention has no built-in word order, so a positional encoding is added to "
         "each token. Below, the model reads your sentence, then the same words shuffled, then both again without "
@@ -69,7 +69,7 @@ def show_shuffled(reading: Reading) -> None:
     mixed = shuffle(text, encoding.shuffle)
     settings = [("as typed, with positions", text, AS_TRAINED), ("as typed, positions switched off", text, WITHOUT)]
     if mixed is None:
-        st.info("There is only one order of these words: type a sentence with two different ones to shuffle it.")
+        st.info("These words have only one order. Type a sentence with two different words to shuffle it.")
     else:
         settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
         settings.append(("shuffled, positions switched off", mixed.text, WITHOUT))
@@ -94,14 +94,14 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
     own = traced()
     try:
-        # An empty translation, or one that reached the length limit, cannot be read again.
+        # An empty translation, or one cut off at the length limit, cannot be read back.
         return ShuffledRun(name, own, traced(target) if target.strip() else None)
     except TextError:
         return ShuffledRun(name, own, None)
 
 
 def _firsts(runs: list[ShuffledRun]) -> list[float]:
-    """Return each run's log-probability of the first translation; empty if a run cannot read that translation."""
+    """Return the original translation's log-probability in each run; empty if a run cannot read that translation."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
@@ -109,7 +109,8 @@ def _firsts(runs: list[ShuffledRun]) -> list[float]:
 def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
     """Return a table with one row per run.
 
-    It has the text that was read, the translation, and the log-probabilities of this and of the first translation.
+    The columns include the text that was read, the translation, its log-probability, and the log-probability of the
+    original translation.
     """
     table = pd.DataFrame(
         {
@@ -127,9 +128,9 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
 
 
 def new_words(runs: list[ShuffledRun]) -> str:
-    """Return Markdown with a table of each run's translation, in which new words are marked.
+    """Return a Markdown table of the translations, with words that the original translation lacks marked.
 
-    The table has one column for each word order, a row with positions and a row without.
+    The table has one column for each word order, a row with positional encoding and a row without.
     """
     orders = list(dict.fromkeys(run.own.source_text for run in runs))
     first = runs[0].own.target_text
@@ -146,7 +147,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
 
 
 def _what_changed(runs: list[ShuffledRun]) -> str:
-    """Return Markdown that describes the differences between the runs, from the numbers shown."""
+    """Return Markdown that says how the translations and the original translation's log-probability change."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
         f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation."
@@ -158,27 +159,27 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
         before, *after = firsts
         worst = int(np.argmin(after))
         sentences.append(
-            f"The first translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
+            f"The original translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
             f"has **{typeset(after[worst])}**, so the model finds it {times(before - after[worst])} less likely."
             if after[worst] < before
-            else "None of the changes makes the first translation less likely."
+            else "None of the changes makes the original translation less likely."
         )
     sentences.append(
-        "The model itself is as it was, and never learned to do without positions: a model trained without them would "
+        "The model itself is unchanged, and never learned to do without positions: a model trained without them would "
         "behave differently."
     )
     return " ".join(sentences)
 
 
 def times(nats: float) -> str:
-    """Format a difference in nats as a factor of probability; large factors are powers of ten."""
+    """Convert a difference of log-probabilities, in nats, to words such as "3.2 times" or "about 10⁵ times"."""
     if nats < MAX_TIMES:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 
 
 def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
-    """Return Markdown that states whether shuffling changed the encoder's output, with and without positions."""
+    """Return Markdown that says how far shuffling changes the encoder's attention, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_tokens, typed.source_text)
     moved = moved_tokens(typed.source_tokens, shuffled.source_tokens, words, mixed.order)
@@ -189,14 +190,14 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
         for one, other in ((typed, shuffled), (typed_without, shuffled_without))
     )
     return (
-        "**Without positions, a sentence is a bag of words.** Put back into order, the encoder's attention to the "
-        f"shuffled sentence differs by at most **{typeset(without, '.1e')}** in any cell, which is rounding. With "
-        f"positions it differs by up to **{with_positions:.2f}**."
+        "**Without positions, a sentence is a bag of words.** After the words are put back in order, the encoder's "
+        f"attention differs by at most **{typeset(without, '.1e')}** in any cell, a rounding error. With positions, it "
+        f"differs by up to **{with_positions:.2f}**."
     )
 
 
 def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
-    """Draw one head's map in every run."""
+    """Show one head's attention map in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Attention before and after",

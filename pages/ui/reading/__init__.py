@@ -1,1 +1,1 @@
-"""The sentence form, and the reading of the submitted sentence that pages use."""
+"""The sentence form, and the `Reading` that pages receive: a sentence as read by the model."""

@@ -1,4 +1,4 @@
-"""Chooses and loads the model, one of `transformer.checkpoints.available_models`, on a device of this machine."""
+"""Chooses the translation model and the device, and loads the model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from transformer.text.vocabulary import split_code
 
 
 def chosen_model() -> ModelFolder | None:
-    """The folder of the model that the address names; None if no folder has that name."""
+    """Return the folder of the model named in the URL; None if no folder has that name."""
     return model_folders().get(session.params(ModelParams).model)
 
 
 def chosen_languages() -> Languages:
-    """The languages that the chosen model reads and writes; its text may name the latter."""
+    """Return the chosen model's languages; for a multilingual model, a code in the text sets the target language."""
     folder = chosen_model()
     if folder is None:
         return LANGUAGES
@@ -37,9 +37,9 @@ def chosen_languages() -> Languages:
 
 
 def translator() -> Translator:
-    """The chosen model on the chosen device; stops the page with one message if it cannot be used.
+    """Return the chosen model on the chosen device; if loading fails, end the page with an error message.
 
-    The model that ships replaces a missing one.
+    If the chosen model is not installed, the built-in model is used, and a warning is shown.
     """
     folder = chosen_model()
     if folder is None:
@@ -48,7 +48,7 @@ def translator() -> Translator:
 
 
 def _not_installed(name: str) -> str:
-    """Advice on a model that the address names but that is not installed; Markdown."""
+    """Return Markdown that says how to install a model that the URL names."""
     source, _, target = name.lower().partition("-")
     add = (
         f"To add it: `{HubModel(source, target).command}`."
@@ -59,11 +59,11 @@ def _not_installed(name: str) -> str:
 
 
 def load(path: Path, problem: str = "") -> Translator:
-    """Load a model on the chosen device; otherwise as `translator`.
+    """Load a model on the chosen device, or end the page with an error message if that fails.
 
     Args:
-        path: of its folder.
-        problem: a known problem with it.
+        path: the model's folder.
+        problem: a known problem with the folder, which is reported without loading; empty for none.
     """
     devices = available_devices()
     device = st.session_state.get(session.DEVICE)
@@ -77,7 +77,7 @@ def load(path: Path, problem: str = "") -> Translator:
 
 
 def model_menu() -> None:
-    """Draw the menu of models: the installed ones, the device that runs them, and how to add others."""
+    """Show the menu for choosing a model and a device, with instructions for adding models."""
     folder = chosen_model()
     pair = str(chosen_languages())
     with st.popover(
@@ -95,7 +95,7 @@ def model_menu() -> None:
 
 
 def _more_languages() -> None:
-    """Draw the models that can be added, and the command for the chosen one; the app itself uses no network."""
+    """Show which models can be added, and the command that adds one: the app itself never uses the network."""
     known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
         "More languages …",
@@ -113,33 +113,33 @@ def _more_languages() -> None:
         st.code(known[chosen].command, language="bash", wrap_lines=True)
     st.caption(
         f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one. The folder of a "
-        "training run gives its model and its last steps."
+        "training run adds its model and its last checkpoints."
     )
 
 
 def device_choice() -> None:
-    """Draw the device that runs the model: chosen automatically, and changeable if there are several."""
+    """Show the choice of device, if there are several."""
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
-    here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
+    here = f"The model runs at {markdown(server)}. Only what needs the model's weights is computed here."
     st.selectbox(
         "Device",
         devices,
         key=session.DEVICE,
         persist_state="session",
         format_func=str.upper,
-        help=here if server else "Where the model runs. The fastest device of this machine is chosen automatically.",
+        help=here if server else "Where the model runs. By default, the fastest device on this machine.",
     )
 
 
 def several_models() -> bool:
-    """Whether there is another model to choose, in addition to the one that ships."""
+    """Return whether any model other than the built-in one is installed."""
     return len(model_folders()) > 1
 
 
 def _model_choice() -> None:
-    """Draw the choice of the model that all pages use."""
+    """Show the choice of the model that all pages use."""
     folders = model_folders()
     chosen = session.params(ModelParams).model
 
@@ -152,10 +152,10 @@ def _model_choice() -> None:
         code, rest = split_code(session.text(), before.codes)
         offered = examples(after)
         if offered and before.languages.source != after.languages.source:
-            # The model cannot read a sentence in another language.
+            # The new model cannot read a sentence in the previous model's language.
             session.try_sentence(offered[0])
         elif not set(code.split()) <= set(after.codes):
-            # The model cannot read the code of a language that it does not write.
+            # The new model does not know the language code at the start of the text.
             session.try_sentence(rest.lstrip())
 
     st.selectbox(
@@ -170,7 +170,7 @@ def _model_choice() -> None:
 
 
 def examples_file(translator: Translator) -> Path | None:
-    """A file of sentences in the language that a model reads; None if there is none."""
+    """Return a file of sentences in the model's source language; None if there is none."""
     own = translator.folder / SENTENCES if translator.folder else None
     if own is not None and own.is_file():
         return own
@@ -178,12 +178,12 @@ def examples_file(translator: Translator) -> Path | None:
 
 
 def examples(folder: ModelFolder | None) -> tuple[str, ...]:
-    """Sentences in the language that a model reads, those of its own folder first; empty if there are none."""
+    """Return example sentences in the model's source language, from the model's folder if it has some; may be empty."""
     if folder is not None and (own := folder.sentences()):
         return own[: len(session.EXAMPLES)]
     return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
 def ships(model: Translator) -> bool:
-    """Whether the model is the one that ships; a model made in memory has no other known properties."""
+    """Return whether a translator is the built-in model; one without a folder, made in memory, counts as built in."""
     return model.folder is None or model.folder == MODEL

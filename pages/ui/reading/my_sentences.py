@@ -1,7 +1,7 @@
-"""The user's own list of sentences: pasted or read from a file, and stepped through on every page.
+"""The user's own list of sentences, pasted or read from a file, which the user steps through on every page.
 
-The session has the list, and the browser keeps it for a reload (assets/sentence_list/). A slide has the list too. The
-position is that of the sentence that is read, so every address has it as its text.
+The session holds the list, the browser keeps a copy for reloads (assets/sentence_list/), and a slide contains the list.
+The current position is not stored: it follows from the sentence in the URL.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from pages.ui.state import session
 from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
-# Number of times that the user asked for the dialog, in the session.
+# Session-state key of how often the user has asked for the dialog.
 ASKED = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
 
 def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
-    """The user's sentences, as the model with these codes reads them; empty without a list."""
+    """Return the user's sentences, with the current language code added if the model has `codes`; may be empty."""
     return tuple(kept_code(sentence, codes) for sentence in session.sentence_list().sentences)
 
 
 def ask_for_list() -> None:
-    """Open the dialog that takes a list."""
+    """Open the dialog in which the user pastes or loads a list."""
     st.session_state[ASKED] = st.session_state.get(ASKED, 0) + 1
 
 
 def sentence_stepper(codes: Sequence[str]) -> None:
-    """Draw the buttons that step through the list, if there is one; without one, only the dialog that takes it."""
+    """Show the buttons that step through the user's list; without a list, render only the (closed) dialog."""
     sentences = my_sentences(codes)
 
     def act() -> None:
@@ -59,20 +59,20 @@ def sentence_stepper(codes: Sequence[str]) -> None:
 
 
 def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
-    """Carry out what the browser sent; the message is untrusted."""
+    """Act on a message from the browser, which is untrusted: take over a new list, or step to another sentence."""
     text, step = sent.get("text"), sent.get("step")
     if isinstance(text, str):
         _take(text, restored=sent.get("restored") is True)
     elif sentences and type(step) is int and abs(step) == 1:
         at = _position(sentences)
-        # From a sentence that is not in the list, the next is the first.
+        # If the current sentence is not in the list, the step leads to the first one.
         session.try_sentence(sentences[(at - 1 + step) % len(sentences) if at else 0])
 
 
 def _take(text: str, *, restored: bool) -> None:
     found = sentences_in(text) if text.strip() else SentenceList()
     if not found.sentences and found.said:
-        # A list that cannot be read leaves the former one.
+        # A list that cannot be parsed does not replace the current list.
         found = SentenceList(session.sentence_list().sentences, found.said)
     elif found.sentences and not restored:
         session.try_sentence(found.sentences[0])
@@ -80,5 +80,5 @@ def _take(text: str, *, restored: bool) -> None:
 
 
 def _position(sentences: Sequence[str]) -> int:
-    """The place of the sentence that is read, from 1; 0 if it is not in the list."""
+    """Return the 1-based position of the current sentence in the list; 0 if the list does not contain it."""
     return sentences.index(session.text()) + 1 if session.text() in sentences else 0

@@ -1,4 +1,4 @@
-"""The content of the large drawing for a sentence."""
+"""The data for the Translate page's diagram: attention thumbnails, and the links between words."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.analysis.word_links import WordLink, Words, across, by_word, source_words, target_words, word_links
 from transformer.values.trace import Kind
 
-# Room for about a hundred sentences at the limit on length.
+# Room for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Numbers of links per word that the story mentions, of the strongest: words it looks at, and words that look at it.
+# Maximum number of links per word: to words that it looks at, and from words that look at it.
 LOOKS, LOOKED = 3, 1
-# Words that stand for another one; readers first ask where these look.
+# Pronouns. Users first ask where these look, so they are preferred as the word that is open at first.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
 def overview(reading: Reading) -> tuple[dict[Kind, AttentionBox], Story]:
-    """The boxes of all kinds of attention, and the story of the words; made once for all users."""
+    """Return the diagram's attention boxes, and the links of all words; cached for all users."""
     choices: dict[Kind, AttentionParams] = {kind: reading.choice(kind) for kind in PAGES}
 
     def made() -> tuple[dict[Kind, AttentionBox], Story]:
@@ -35,7 +35,7 @@ def overview(reading: Reading) -> tuple[dict[Kind, AttentionBox], Story]:
 
 
 def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> AttentionBox:
-    """The box of a kind of attention: its map, and the position of the shown head."""
+    """Return the diagram's box for one kind of attention, with a thumbnail of the selected head's map."""
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     weights = np.where(view.mask, view.weights[choice.layer, choice.head], np.nan)
     head = f"layer {choice.layer + 1}, head {choice.head + 1}"
@@ -51,7 +51,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """For each word of the sentence and of its translation: where it looks, and which word looks at it most."""
+    """Return each word's strongest links, for the sentence and its translation, and the word to open at first."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in one word, and the effect of that word, in numbers and in words. Pure."""
+"""Pairs of sentences that differ in one word, and descriptions of what that word changes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Pair:
     """Two sentences that differ in one word.
 
     Attributes:
-        name: of the pair, the words that differ.
+        name: the words that differ, as a name for the pair.
         a, b: the sentences.
-        word: a word of both, whose meaning depends on the difference; empty if the pair is not about a word.
+        word: a word in both sentences whose meaning depends on the difference; empty for none.
     """
 
     name: str
@@ -50,7 +50,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """How differently a head looks at two sentences: the mean over its rows, nats."""
+    """How differently one head attends to two sentences: the mean Jensen-Shannon divergence of its rows, in nats."""
 
     kind: Kind
     layer: int
@@ -59,9 +59,9 @@ class Difference:
 
 
 def largest_differences(a: Trace, b: Trace) -> list[Difference]:
-    """Return the heads of all kinds that differ most, the most different first, in words.
+    """Return the heads whose word-level attention differs most between two sentences, largest difference first.
 
-    A kind whose maps differ in size between the sentences has none.
+    Only attention kinds whose maps have the same size for both sentences are compared.
     """
     found = []
     for kind in a.kinds:
@@ -74,10 +74,10 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
 
 
 def translated(trace: Trace, word: str) -> str | None:
-    """Return the target word that translates a source word: all heads together look at it most from there.
+    """Return the target word that translates a source word, according to the mean attention of all heads.
 
     Returns:
-        None if the sentence has no such word, or no target word is aligned with it.
+        None if the sentence lacks the word, or if no target word is aligned with it.
     """
     words = {
         _plain(trace.source_tokens, group, trace.source_text).lower(): group
@@ -90,19 +90,19 @@ def translated(trace: Trace, word: str) -> str | None:
     aligned = [target for target, source in enumerate(agreed) if source in words[word]]
     if not aligned:
         return None
-    # The step that predicts a token is the row before it.
+    # A token is predicted one step before it is read, so its row is the previous one.
     best = max(aligned, key=lambda target: attention[target]) + 1
     group = next(group for group in word_groups(trace.target_tokens, trace.target_text) if best in group)
     return _plain(trace.target_tokens, group, trace.target_text)
 
 
 def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
-    """Return the letters of a word."""
+    """Return a word's text without punctuation."""
     return covered_text([tokens[at] for at in group], text).strip(".,;:!?")
 
 
 def resolved(pair: Pair, a: Trace, b: Trace) -> str:
-    """Return Markdown: whether the translation shows that the model distinguishes the meanings of the pair's word."""
+    """Return Markdown that says how the pair's word is translated in each sentence, and whether that differs."""
     first, second = translated(a, pair.word), translated(b, pair.word)
     if not first or not second:
         return f"No translated word was found for *{pair.word}* in both sentences."
@@ -115,7 +115,7 @@ def resolved(pair: Pair, a: Trace, b: Trace) -> str:
 
 
 def translations_differ(a: str, b: str) -> str:
-    """Return Markdown: the words in which two translations differ."""
+    """Return Markdown that lists the words in which two translations differ."""
     first, second = a.split(), b.split()
     parts = [
         tuple(" ".join(words) for words in (first[i:j], second[k:end]))
@@ -129,7 +129,7 @@ def translations_differ(a: str, b: str) -> str:
 
 
 def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown: where a head looks from a word in both sentences; empty if one has no row for the word."""
+    """Return Markdown that says where a head looks from a word in each sentence; empty if a map has no such row."""
     found = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]

@@ -1,4 +1,4 @@
-"""Chooses a second translator that reads the same sentence, and matches its heads with those of the first."""
+"""Chooses a second translation model to read the same sentence, and matches its heads with the first model's."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from transformer.surveys.matching import kinds_of_both, read_by_second, untraine
 from transformer.values.trace import Kind, Trace
 
 RANDOM = "random weights"
-# Models with random weights, by the trained model whose configuration they share; dropped together with that model.
+# Models with random weights, by the trained model whose shape they copy. They are dropped together with that model.
 MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class TwoModels:
-    """Two translators that have read the same sentence; heads are numbered as in `head_distances`.
+    """Two translation models that have read the same sentence; heads are numbered as in `head_distances`.
 
     Attributes:
-        own, other: names of the models; `other` may be UNTRAINED.
+        own, other: the names of the two models; `other` may be UNTRAINED.
         second: the second model.
-        kind: the kind of attention that is compared.
-        traces: of both models.
+        kind: the attention kind to compare.
+        traces: the two models' traces.
     """
 
     own: str
@@ -52,12 +52,12 @@ class TwoModels:
 
     @property
     def title(self) -> str:
-        """The name of the second model on the screen."""
+        """The second model's name for display."""
         return RANDOM if self.other == UNTRAINED else self.other
 
     @property
     def heads(self) -> tuple[int, int]:
-        """The numbers of heads of a layer."""
+        """The number of heads per layer in each model."""
         first, second = (trace.attention(self.kind).shape[1] for trace in self.traces)
         return first, second
 
@@ -71,7 +71,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """The match of each head; the most similar head for a head without a match."""
+        """For each head, its match in the second model, or the most similar head if there is no match."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property
@@ -83,7 +83,7 @@ class TwoModels:
         return shuffled_similarity(self.similarity, self.match, self.heads[1])
 
     def show_head(self, choice: AttentionParams) -> None:
-        """Name the match of the chosen head, and draw the maps of both."""
+        """Say which head matches the chosen one, and show the attention maps of both."""
         at = choice.layer * self.heads[0] + choice.head
         st.markdown(self._describe_head(at))
         places = [divmod(number, count) for number, count in zip((at, int(self.shown[at])), self.heads, strict=True)]
@@ -97,7 +97,7 @@ class TwoModels:
         )
 
     def _describe_head(self, at: int) -> str:
-        """Return Markdown that names the match of a head, and its most similar head if that is another one."""
+        """Return Markdown that names a head's match, and the most similar head if that is another one."""
         (own, other), title = self.heads, markdown(self.title)
         here, nearest = f"**Head {head_name(at, own)} of {markdown(self.own)}**", int(self.similarity[at].argmax())
         match = int(self.match[at])
@@ -119,7 +119,7 @@ class TwoModels:
 
 
 def pick_second_model() -> str:
-    """Draw the choice of the second model; return the model's name."""
+    """Show the choice of the second model, and return the chosen model's name."""
     own = _own()
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
     asked = session.params(CompareParams).other
@@ -130,21 +130,21 @@ def pick_second_model() -> str:
         width=320,
         format_func=lambda name: RANDOM if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=chosen),
-        help="A folder in `models`, or a model of the same shape that has learned nothing. Both models read the same "
+        help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
     )
     return chosen
 
 
 def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoModels:
-    """Return both models with their traces.
+    """Read the sentence with the second model, and return both models with their traces.
 
     Args:
-        name: of the second model.
-        trace: of the first model.
+        name: the second model's name.
+        trace: the first model's trace.
 
     Raises:
-        PageEnd: the heads cannot be compared; a message says why.
+        PageEnd: the heads cannot be compared; a message on the page says why.
     """
     folder = model_folders().get(name)
     second = load(folder.path, folder.problem) if folder else untrained_of(first)
@@ -161,7 +161,7 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
 
 
 def untrained_of(translator: Translator) -> Translator:
-    """Return the model of the same shape with random weights."""
+    """Return a model with the same shape and random weights, which is created once per translator."""
     found = MADE.get(translator)
     return found if found is not None else MADE.setdefault(translator, untrained(translator))
 

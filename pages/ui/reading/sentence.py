@@ -1,4 +1,4 @@
-"""The sentence: typed or picked, and translated; an invalid one gets one line that says what is wrong."""
+"""The sentence form: the user types or picks a sentence, and the chosen model translates it."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# The number of sentences that are offered if nothing can be read.
+# Number of sentences to suggest if the user's text cannot be translated.
 OFFERED = 3
-# Last of the examples: it opens the dialog for the user's own list.
+# The last entry of the examples, which opens the dialog for the user's own list.
 OWN_LIST = "My sentences …"
-# Key of whether the user has just asked for the film.
+# Session-state key that is set when the user has just asked for the animation.
 FILM_ASKED = "_film_asked"
-# Holds for ordinary English, tokenized by the model that ships.
+# Holds for ordinary English and the built-in model's tokenizer.
 ABOUT_WORDS = ", about 100 words"
-# The known limits of the model that ships.
+# Known weaknesses of the built-in model.
 LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence that a model has read, and the runs of that model.
+    """A sentence that a model has read, with access to further runs of the model.
 
     Attributes:
-        runs: of the model.
-        own: its own translation.
-        trace: the trace that pages show: the model reading its own translation, or the one that the user gave.
+        runs: the model's runs.
+        own: the trace of the model's own translation.
+        trace: the trace that pages show, of the user's translation if there is one, else of the model's own.
     """
 
     runs: CachedRuns
@@ -75,58 +75,58 @@ class Reading:
 
     @property
     def maps(self) -> HeadMaps:
-        """The pages of the kinds of attention."""
+        """For each attention kind, the page that shows its maps."""
         return MAPS
 
     @property
     def given(self) -> bool:
-        """Whether the user gave the translation."""
+        """Whether the pages show a translation given by the user."""
         return self.trace is not self.own
 
     @property
     def languages(self) -> Languages:
-        """The languages that the model reads and writes here."""
+        """The languages of the sentence and its translation; a language code in the sentence may set them."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.asked_for(code)
 
     @property
     def run(self) -> TraceRun:
-        """The run that produces the trace; other runs refer to it."""
+        """The model run that produces `trace`."""
         return TraceRun(self.trace.source_text, self.trace.target_text if self.given else None)
 
     @property
     def details_run(self) -> TraceRun:
-        """The run that produces the trace with everything that was computed."""
+        """The model run that produces `trace` with all intermediate values."""
         return replace(self.run, details=True)
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """The metrics of every head of a kind on the sentence."""
+        """Return the metrics of every head of an attention kind on the sentence."""
         return self.runs.get(MetricsRun(self.run, kind))
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """The shown head of a kind: the one that the user chose, otherwise the telling one of the sentence."""
+        """Return the selected head of an attention kind: the user's choice, or else the most informative head."""
         shape = self.trace.attention(kind).shape[:2]
         return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """The trace with everything that was computed; the run may leave out parts of the model.
+        """Return the trace with all intermediate values, optionally from a run with interventions.
 
-        A run without some parts writes its own translation, unless the user gave one.
+        Under interventions, the model writes a new translation, unless the user has given one.
         """
         return self.runs.get(replace(self.run, details=True, interventions=interventions))
 
     def weights(self) -> Weights:
-        """The model's parameters."""
+        """Return the model's parameters."""
         return self.runs.weights()
 
 
 def read_sentence(*, introduced: bool = False) -> Reading:
-    """Draw the box, translate the submitted sentence, and warn of possible errors in the translation.
+    """Show the sentence form, translate the sentence, and warn about possible errors in the translation.
 
-    Stops the page with one message if there is no translation.
+    If there is no translation, the page ends with an error message.
 
     Args:
-        introduced: begin with an introduction.
+        introduced: whether to show an introduction below the form.
     """
     introduction = st.container() if introduced else None
     source = chosen_languages().source.name
@@ -165,7 +165,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     for place, draw in zip(places, beside, strict=True):
         with place:
             draw()
-    # Only now, because a user whose chosen device fails needs the box to choose another.
+    # Load the model after showing the form: if loading fails, the user needs the form to choose another device.
     model, text, target = translator(), session.text(), session.target()
     runs = CachedRuns(model)
     if introduction is not None:
@@ -185,7 +185,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     try:
         own = runs.get(TraceRun(text))
     except ServerError:
-        # Another sentence would fail as well.
+        # Suggesting other sentences would not help, because they would fail too.
         raise
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
@@ -198,8 +198,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
     reading = Reading(runs, own, trace)
-    # The warnings come before everything that they may invalidate. Their container stays even if it is empty, so that
-    # elements below it keep the focus.
+    # Show warnings before the results that they may invalidate. The container exists even without warnings, so that the
+    # elements below it keep their identity, and with it the keyboard focus.
     with st.container():
         if warnings := _warnings(reading):
             st.warning("  \n".join(warnings), icon=":material/warning:")
@@ -212,23 +212,23 @@ def _ask_for_film() -> None:
 
 
 def _warnings(reading: Reading) -> list[str]:
-    """Warnings to read before the model's own translation; Markdown."""
+    """Return Markdown warnings about possible errors in the model's own translation."""
     own, found = reading.own, []
     if ships(reading.translator):
         found += unusual_spelling(own.source_text)
-    # In another script, nearly every character is unknown.
+    # In a text in another script, nearly every character is unknown.
     found = found or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
-    # A model that reads a language's code has a default for both.
+    # A model that also has codes for source languages ("<<eng>>") has a default for both, and does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
         found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
     if not own.complete:
-        found.append("The translation reached the limit on length before it was finished.")
+        found.append("The translation reached the length limit before it was finished.")
     return found
 
 
 def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Draw the examples; or, once the user has a list of sentences, the buttons that step through it."""
+    """Show the example sentences or, once the user has a list of sentences, the buttons that step through the list."""
 
     def use() -> None:
         if st.session_state.example in offered:
@@ -251,7 +251,7 @@ def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Draw sentences to choose from, for a user whose text cannot be read."""
+    """Suggest sentences to a user whose text cannot be translated."""
     if not offered:
         return
     st.markdown("Or try one of these:")

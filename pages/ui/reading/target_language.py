@@ -1,7 +1,7 @@
-"""Chooses the languages of a multilingual model: codes such as ">>fra<<" at the start of the text.
+"""Chooses the languages of a multilingual model by means of codes such as ">>fra<<" at the start of the text.
 
-The codes belong to the text, in the address too, because the model reads them as tokens. The box shows the text
-without them, and a text that is typed or picked keeps them.
+The codes are part of the stored text and of the URL, because the model reads them as tokens. The text box hides the
+codes, and a new sentence keeps the current codes.
 """
 
 from __future__ import annotations
@@ -16,44 +16,46 @@ from pages.ui.text.markup import markdown
 from transformer.text.languages import Languages, is_code, language
 from transformer.text.vocabulary import split_code, with_code
 
-# Widgets of the source's language and of the target's.
+# Widget keys for the source and the target language, by the first character of the language's codes.
 KEYS = {"<": "source_language", ">": "target_language"}
 HELP = {
-    "<": "The language of the sentence. Its code is a token of its own, a row and a column.",
+    "<": "The language of the sentence. Its code is a token with its own row and column.",
     ">": "The language to write. Its code is the first token that the decoder writes.",
 }
 BOTH_SIDES = "The languages that the model reads and writes."
 ONE_SIDE = (
-    "This model writes several languages. The code of the one that it is to write is the first token of the sentence, "
-    "a row and a column of its own."
+    "This model writes several languages. The code of the chosen one is the first token of the sentence, with its own "
+    "row and column."
 )
 
 
 def chosen_code(codes: Sequence[str]) -> str:
-    """The codes at the start of the text; empty if there is none.
+    """Return the language codes at the start of the text; empty if there are none.
 
     Args:
-        codes: of the model.
+        codes: the model's language codes.
     """
     return split_code(session.text(), codes)[0]
 
 
 def text_of_box(codes: Sequence[str]) -> str:
-    """The text without its codes."""
+    """Return the text without language codes, for the text box."""
     code, rest = split_code(session.text(), codes)
     return rest.lstrip() if code else rest
 
 
 def kept_code(text: str, codes: Sequence[str]) -> str:
-    """Another text with the same codes, unless that text has codes of its own."""
+    """Return a new text with the current text's language codes, unless the new text has codes of its own."""
     return with_code(text, chosen_code(codes), codes)
 
 
 def language_choice(codes: Sequence[str], default: Languages) -> None:
-    """Draw the list of codes, or a menu with a list for each side; choosing a code reads the same text again.
+    """Show the choice of language; a choice translates the same text again.
+
+    If the model has codes for source languages too, a menu contains one list for each side.
 
     Args:
-        codes: of the model.
+        codes: the model's language codes.
         default: the languages of a text without codes.
     """
     sides = {side: sorted((code for code in codes if code[0] == side), key=_label) for side in "<>"}
@@ -64,7 +66,7 @@ def language_choice(codes: Sequence[str], default: Languages) -> None:
         asked = " ".join(code for code in picked if code in codes)
         session.read_text(with_code(text_of_box(codes), asked, codes))
 
-    # On a projector there is no room for two lists beside the sentence.
+    # A projector has no room for two lists beside the sentence, so both go into a popover.
     both = str(default.asked_for(chosen_code(codes)))
     place = st.popover(both, key="languages", width="stretch", help=BOTH_SIDES) if sides["<"] else st
     for side, of in sides.items():

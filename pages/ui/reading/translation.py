@@ -1,4 +1,4 @@
-"""The translation that was read, remarks on it, and a box to have another one read."""
+"""Shows the translation with remarks, and a box in which the user can enter another translation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Key of the number of translations that the user gave; each one closed its box.
+# Session-state key of the number of translations entered by the user. A new number gives the box a new key, which
+# closes the box.
 ANOTHER = "another_translation"
-# Shown for a translation without a token.
+# Shown in place of a translation without tokens.
 NOTHING = "*(nothing: the end symbol came first)*"
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
@@ -27,13 +28,13 @@ PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 def show_translation(
     reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
 ) -> None:
-    """Draw the translation, the length of both sentences, and a box to have another translation read.
+    """Show the model's own translation, the user's translation if there is one, and a box for entering one.
 
     Args:
-        reading: its model's own translation is drawn, and the given one if there is one.
-        large: draw the costs of the run, too.
-        label: title of the model's own translation; empty for its language.
-        beside: draws another button of the page.
+        reading: the reading to show.
+        large: whether to also show the number of tokens, the model's size, and settings that were not applied.
+        label: the title of the model's own translation; empty for the name of the target language.
+        beside: renders another button beside the translation.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
@@ -59,7 +60,7 @@ def show_translation(
             belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
-    # Their container stays even if it is empty, so that the figure below keeps its place and the focus.
+    # The container exists even if empty, so that the figure below keeps its place and the keyboard focus.
     with st.container():
         if reading.given:
             _show_given(reading)
@@ -80,9 +81,9 @@ def _show_given(reading: Reading) -> None:
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the translation and close its box, which would cover the button back to the model's own.
+    """Callback: read the user's translation, and close its box, which would cover the "Back to the model's own" button.
 
-    A new, closed box is drawn, because a message that the browser sends meanwhile still reports the previous box as
+    The box gets a new key. With the old key, a message that the browser sends meanwhile would report the box as still
     open.
     """
     session.read_target(typed)
@@ -100,12 +101,12 @@ def _effort(reading: Reading) -> str:
 
 
 def _unapplied(reading: Reading) -> list[str]:
-    """The search settings of an imported model that this search does not apply."""
+    """Return Markdown about an imported model's decoding settings that this app does not apply; may be empty."""
     asked = reading.translator.config.unapplied
     return (
         [
-            f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This page does not apply "
-            "that, so `generate` of transformers may translate differently. *Decoding steps* has a beam search."
+            f"This model's settings also ask for {markdown(', '.join(asked))}. This page does not apply them, so "
+            "`generate` in Transformers may translate differently. *Decoding step by step* offers beam search."
         ]
         if asked
         else []
@@ -113,7 +114,7 @@ def _unapplied(reading: Reading) -> list[str]:
 
 
 def _remarks(reading: Reading) -> list[str]:
-    """Possible errors of the model that ships in its own translation; Markdown."""
+    """Return Markdown remarks on possible errors in the built-in model's own translation."""
     own = reading.own
     if not ships(reading.translator) or unusual_spelling(own.source_text):
         return []
@@ -128,6 +129,6 @@ def _rare(own: Trace) -> list[str]:
 
 
 def likelihood(trace: Trace) -> str:
-    """How likely the model finds a translation."""
+    """Describe a translation's log-probability, in total and per token."""
     total, tokens = float(trace.log_probs.sum()), len(trace.log_probs)
     return f"log-probability {typeset(total)} nats, {typeset(total / tokens)} per token"

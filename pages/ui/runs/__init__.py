@@ -1,1 +1,1 @@
-"""Runs of the models for the pages: cached, one at a time, shared by all sessions."""
+"""Model runs for the pages: cached, queued, and shared by all sessions."""

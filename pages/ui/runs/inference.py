@@ -1,4 +1,4 @@
-"""Runs of the model, which are computed once and shared by all users who request the same run."""
+"""Model runs that are computed once and shared by all users who request the same run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from transformer.values.weights import Weights
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a queue of their own, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# The limit is enough for hundreds of usual sentences, or for five of maximum length with all their recorded values.
+# Enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
-# Weights by model. On the CPU they share the model's memory, so they are dropped together with the model.
+# Each model's weights. On the CPU the arrays share the model's memory, so they are dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
 def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
-    """Hold a turn at a model of this process for one run.
+    """Context manager for one run of a model in this process, which waits for the run's turn.
 
-    Between two of its steps, the run ends if the user has left its page; if it takes long, it lets others go first.
+    Between steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
     """
 
     def between_steps() -> None:
@@ -45,28 +45,28 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """Context for a run that a server computes; the run ends if the user leaves its page."""
+    """Context manager for a run that the model server computes; the run ends if the user leaves the page."""
     with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
         yield
 
 
 class CachedRuns(ModelRuns):
-    """Runs of a model, shared by all sessions; each is computed once, in a turn at the model.
+    """A model's runs, shared by all sessions; each run is computed once, when its turn comes.
 
-    Plain traces that wait at the same time are batched. If a server runs the model, the server manages the turns, and
-    other runs continue in this process meanwhile.
+    Plain traces that wait at the same time are computed as one batch. If a model server computes the runs, it also
+    queues them, and this process continues with other work.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:
         super().__init__(model)
-        # Models with the same weights on the same device give the same results, so they share the cache.
+        # Models with equal weights on the same device give the same results, so they share cache entries.
         self.identity = model.version, model.device
 
     def weights(self) -> Weights:
         """Return the model's parameters as read-only arrays."""
         found = WEIGHTS.get(self.model)
         if found is None:
-            # If two threads compute this at the same time, only the first result is kept.
+            # If two threads get here at the same time, both use the result of the first.
             found = WEIGHTS.setdefault(self.model, self.model.weights())
         return found
 
@@ -78,7 +78,7 @@ class CachedRuns(ModelRuns):
             return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
-            # In a full lecture hall, many plain traces are requested at the same time.
+            # In a lecture, many users request plain traces at the same time.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
         with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

@@ -1,4 +1,4 @@
-"""Loads models once and shares them between all users."""
+"""Loads models once and shares them among all users."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.serving.server_process import settle
 
-# Two models are kept: loading one takes as long as everything else together, and each needs much of the memory.
+# Keep two models: loading one takes long, but each needs much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# A separate lock, so that a user who waits for a model does not block runs of another model.
+# A separate lock, so that loading one model does not block runs of another.
 LOADING_LOCK = threading.Lock()
 
 
 def server() -> str:
-    """Return the address of the model server; empty if the model runs in this process."""
+    """Return the URL of the model server; empty if models run in this process."""
     return os.environ.get(SERVER, "")
 
 
 @MODELS.remember("Loading the model …")
 def load_translator(device: str, folder: Path = MODEL) -> Translator:
-    """Load a model on a device; if the environment names a model server, that server computes the model's runs.
+    """Load a translation model; if a model server is configured, return a translator that runs on that server.
 
     Args:
+        device: the device to use.
         folder: the model's folder.
 
     Raises:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        # Make room before loading, because three models may need more memory than the machine has.
+        # Evict a model before loading another one, because memory may not suffice for three.
         MODELS.make_room(1)
         address = server()
         translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
@@ -46,7 +47,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
 
 @MODELS.remember("Loading the language model …")
 def load_language(device: str, folder: Path) -> LanguageModel:
-    """Load a language model on a device, in the same way as `load_translator`."""
+    """Load a language model on a device, always in this process."""
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)

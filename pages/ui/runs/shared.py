@@ -1,7 +1,7 @@
-"""LRU cache of results that all sessions share, bounded by the memory that the results take.
+"""LRU cache of results that all sessions share, bounded by total size.
 
-It replaces `st.cache_resource`, which counts entries, although one may be a thousand times as large as another. Any
-browser can also clear that cache with one message.
+It replaces `st.cache_resource`, which limits the number of entries, although their sizes differ by a factor of a
+thousand. Also, any browser can clear that cache with one message.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-# Seconds between two checks of whether the user left the page.
+# Interval in seconds for checking whether the user has left the page.
 LOOK = 0.2
 LEAVES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# Stores per thread the message about the current wait, so that nested work shows no second message.
+# Stores each thread's current waiting message, so that nested calls do not show a second one.
 _thread = threading.local()
 
 
 class SharedResults:
-    """LRU cache of function results by their arguments, bounded by total size.
+    """LRU cache of function results by argument values, bounded by total size.
 
-    It is thread-safe. If several threads request a result at the same time, one computes it while the others wait. An
-    exception is raised in all of these threads and not cached.
+    The cache is thread-safe. If several threads request a result at the same time, one computes it while the others
+    wait. An exception is raised in all of these threads and is not cached.
 
     Args:
-        limit: the maximum sum of all sizes; a result that is larger by itself is not kept.
-        size: returns the size of a result.
-        identity: for some types, a function that returns a substitute for an argument in the key, so that the cache
-            does not keep the argument alive.
-        waiting: returns a context that a thread enters while it waits for another thread's result.
+        limit: the maximum total size; a single result above the limit is not kept.
+        size: returns the size of a result; None for its size in bytes.
+        identity: maps a type to a function that replaces arguments of that type in the key, so that the cache does not
+            keep them alive.
+        waiting: returns a context manager that a thread enters while it waits for another thread's result.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class SharedResults:
         self._identity = identity
         self._waiting = waiting
         self._results: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        # Runs in progress, by key.
+        # Computations in progress, by key.
         self._runs: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
         self._total = 0
 
     @property
     def size(self) -> int:
-        """The sum of the sizes of all results."""
+        """The total size of all cached results."""
         with self._lock:
             return self._total
 
@@ -74,21 +74,21 @@ class SharedResults:
             return len(self._results)
 
     def clear(self) -> None:
-        """Drop all results."""
+        """Drop all cached results."""
         with self._lock:
             self._results.clear()
             self._total = 0
 
     def make_room(self, size: int) -> None:
-        """Evict the least recently used results until `size` more fit."""
+        """Evict the least recently used results until a result of this size fits."""
         with self._lock:
             self._forget_above(self.limit - size)
 
     def remember(self, message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-        """Decorate a function so that its results are shared. Its arguments must be hashable.
+        """Return a decorator that caches a function's results; the function's arguments must be hashable.
 
         Args:
-            message: the message shown while a user waits; empty for none.
+            message: the message to show while a user waits; empty for none.
         """
 
         def decorate(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -110,10 +110,10 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
-        """Return the cached result of a key; compute it if there is none.
+        """Return the cached result for a key; compute it if there is none.
 
         Args:
-            message: shown while a user waits; empty for none.
+            message: the message to show while a user waits; empty for none.
         """
         while True:
             with self._lock:
@@ -132,7 +132,8 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # A traceback refers to this frame, in which `run` would keep the exception and its run's values alive.
+            # If this raises, the traceback refers to this frame, where `run` would keep the exception and all its
+            # values alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -145,13 +146,13 @@ class SharedResults:
         finally:
             with self._lock:
                 del self._runs[key]
-            # If this thread was stopped, one of the waiting threads computes the result instead.
+            # If this thread was stopped, let one of the waiting threads compute the result instead.
             if run.cancel():
                 run.set_running_or_notify_cancel()
             del run
 
     def _wait(self, run: Future[Any]) -> None:
-        """Wait until another thread's run has ended; stop waiting if the user left this thread's page."""
+        """Wait until another thread has computed the result; stop waiting if the user has left the page."""
         with self._waiting():
             while not wait((run,), LOOK).done:
                 end_if_left()
@@ -166,54 +167,55 @@ class SharedResults:
             self._forget_above(self.limit)
 
     def _forget_above(self, limit: int) -> None:
-        """Evict results until the sum of sizes is within the limit; the caller must hold the lock."""
+        """Evict results until their total size is within the limit; the caller must hold the lock."""
         while self._results and self._total > limit:
             _, (_, freed) = self._results.popitem(last=False)
             self._total -= freed
 
 
 def _announced(message: str) -> AbstractContextManager[None]:
-    """Show a message, unless this thread already shows one, or draws no page because it creates a download."""
+    """Return a context manager that shows a message, unless the thread already shows one or does not render a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", None) else nullcontext()
 
 
 def show_progress(share: float) -> None:
-    """Show the share of this thread's run that is done, from 0 to 1, below the message about the run."""
+    """Show the progress of this thread's computation, from 0 to 1, below the waiting message."""
     announced: _Spinner | None = getattr(_thread, "announced", None)
     if announced is not None:
         announced.progress(share)
 
 
 def place_shown(ahead: int) -> AbstractContextManager[None]:
-    """Show a waiting user the number of requests ahead; only if this thread draws a page."""
+    """Return a context manager that tells the user how many requests are ahead, if this thread renders a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
-    return st.spinner(f"{ahead} before you") if drawing and ahead else nullcontext()
+    return st.spinner(f"{ahead} ahead of you") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:
-    """End this run if its page was left or used meanwhile, as Streamlit does whenever something is drawn."""
+    """End this script run if the user has left or used the page, as Streamlit does whenever an element is shown."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()
 
 
 class _Spinner(AbstractContextManager[None]):
-    """Streamlit's spinner, shown at most once per thread; with a bar as soon as the run reports its progress."""
+    """Streamlit's spinner, with a progress bar once the computation reports progress; at most one per thread."""
 
     def __init__(self, message: str) -> None:
         self._shown = st.spinner(message)
         self._bar: Any = None
 
     def progress(self, share: float) -> None:
-        # A run of one step needs no bar.
+        # A computation with a single step needs no bar.
         if self._bar is None and share < 1:
             self._bar = st.empty()
         if self._bar is not None:
             self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # This raises if the page was left; then it must stay unset, because the thread may draw another page.
+        # This raises if the user has left the page. Then the thread must not be marked, because it may render another
+        # page.
         self._shown.__enter__()
         _thread.announced = self
 
@@ -225,9 +227,9 @@ class _Spinner(AbstractContextManager[None]):
 
 
 def size_in_bytes(value: object) -> int:
-    """Return the memory in bytes of a value and everything that it refers to, counting each object once.
+    """Return the memory in bytes of a value and all objects reachable from it, counting each object once.
 
-    An array that is a view counts with the whole buffer behind it.
+    An array view counts as its whole underlying buffer.
     """
     seen: set[int] = set()
     total = 0
@@ -245,14 +247,14 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Skip leaves, the majority of objects in a result.
+        # Skip leaves, which are most of the objects in a result.
         if type(each) not in LEAVES:
             waiting.extend(_parts(each))
     return total
 
 
 def _parts(value: object) -> Iterable[object]:
-    """Return the objects that a value refers to, for the types that occur in results."""
+    """Return the objects that a value directly refers to, for the types that occur in results."""
     if isinstance(value, COLLECTIONS):
         return value
     if isinstance(value, MAPPINGS):

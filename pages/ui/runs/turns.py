@@ -12,28 +12,29 @@ from transformer.values.cancellation import cancellable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# A callback that receives the index of an item and its result or exception.
+# Callback that receives an item's index, and the item's result or exception.
 Done = Callable[[int, Any], None]
-# The maximum batch size; with more items, no result would come sooner.
+# Maximum batch size; a larger batch would not give any result sooner.
 MAX_TOGETHER = 16
-# Seconds until a waiting user sees the position in the queue, and seconds between its updates.
+# Seconds until a waiting user sees the number of requests ahead, and seconds between updates of that number.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds after which a turn lets others go first; without interruptions, shorter turns all finish sooner.
+# Seconds after which a turn lets others go first. Shorter turns are not interrupted, because then all of them finish
+# sooner.
 SLICE = 0.3
-# Seconds for which the computing thread waits for further requests of the same kind.
+# Seconds for which a thread waits for more requests of the same kind before it computes a batch.
 GATHER = 0.15
 
 
 class Turns:
     """A lock with an ordered queue of waiting threads; `together` batches requests of the same kind.
 
-    Every session is a thread of one process. Threads that compute at the same time compete for the interpreter at every
-    operation of the model. Thirty users would then wait many times longer than in a queue.
+    Each session is a thread of one process. Threads that compute at the same time compete for the Python interpreter at
+    every model operation. Without a queue, thirty users would wait many times longer.
 
     Args:
-        show_place: returns a context that shows a waiting user the number of requests ahead. It may raise, as Streamlit
-            does if the user left the page; the thread then leaves the queue.
-        meanwhile: another lock, whose turn a thread gives up while it waits for a turn here or has one alone.
+        show_place: returns a context manager that shows the number of requests ahead. It may raise, as Streamlit does
+            when the user has left the page; the thread then leaves the queue.
+        meanwhile: another lock, whose turn a thread gives up while it waits or computes here.
     """
 
     def __init__(
@@ -42,11 +43,11 @@ class Turns:
         self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
-        # The first request in the queue is the one that has the turn.
+        # The first request in the queue has the turn.
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()
-        # The thread that has a turn alone, the exit stack that ends the turn, and the time at which it started.
+        # The thread that has an exclusive turn, the exit stack that ends the turn, and the turn's start time.
         self._owner: tuple[int, ExitStack, float] | None = None
 
     def __enter__(self) -> None:
@@ -54,7 +55,7 @@ class Turns:
 
     @contextmanager
     def early(self) -> Iterator[None]:
-        """Take a turn before other waiting threads, but after the current turn and earlier requests of this kind."""
+        """Take a turn after the current one and other early requests, but before all other waiting threads."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
             turn.push(self.__exit__)
@@ -69,16 +70,16 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # If an error ended this thread's wait for a new turn, the thread has no turn to end.
+        # If waiting for a new turn raised an error, this thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Give up this thread's turn, if it has one, within the context, and wait for a new turn afterwards.
+        """Context manager that gives up this thread's turn, if it has one, and takes a new turn at the end.
 
-        It does not wait if the thread is about to end because the user left the page.
+        It takes no new turn if the thread is about to end because the user has left the page.
         """
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident():
@@ -94,7 +95,7 @@ class Turns:
         self.__enter__()
 
     def make_way(self) -> None:
-        """Let waiting threads go first if this turn has lasted long; called between the steps of a run."""
+        """Let waiting threads go first if this turn has already taken long; called between the steps of a run."""
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < SLICE:
             return
@@ -105,20 +106,21 @@ class Turns:
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
-        """Compute the result for an item together with waiting items of the same kind.
+        """Compute an item's result in one batch with waiting items of the same kind.
 
-        The thread that has the turn computes the whole batch. If that fails, each thread computes its own item, so that
-        no item makes another one fail.
+        The thread that has the turn computes the whole batch. If the batch fails, its items are computed one by one, so
+        that only the faulty items fail.
 
         Args:
-            kind: the kind of the item; items of the same kind must have the same `run`.
+            kind: the item's kind; all items of a kind must have the same `run`.
             item: the input of the computation.
-            run: computes a result for each item, and reports each result to its second argument as soon as it is ready.
-                An exception that it reports is raised for that item alone.
+            run: computes a batch of items, and passes each result to a callback as soon as it is ready. An exception
+                passed as a result is raised for that item only.
         """
         request = _Request(kind, item)
         try:
-            # Requests of the same kind gather here, because a batch of two takes little longer than a single item.
+            # Wait a little for more requests of the same kind, because a batch of two takes hardly longer than one
+            # item.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
@@ -137,7 +139,7 @@ class Turns:
 
     def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
         try:
-            # When its own user leaves the page, the computing thread must neither end nor pause the runs of others.
+            # If the computing thread's own user leaves the page, the computation must go on for the other users.
             with cancellable(None):
                 run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
         except Exception as error:
@@ -148,7 +150,7 @@ class Turns:
                 else:
                     self._compute([each], run)
         finally:
-            # If this thread is stopped, the other threads must not wait for it.
+            # If this thread is stopped, no other thread of the batch may wait forever.
             for each in group:
                 if not each.finished:
                     each.finish(RuntimeError("the batch that this run was part of was cancelled"))
@@ -157,7 +159,7 @@ class Turns:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
 
     def _wait(self, request: _Request) -> None:
-        """Wait until it is the request's turn, or until another thread has computed its result."""
+        """Queue a request, and wait until its turn comes or another thread has computed its result."""
         with self._lock:
             at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
             self._queue.insert(at if request.early else len(self._queue), request)
@@ -174,7 +176,7 @@ class Turns:
             patience = 0
 
     def _leave(self, request: _Request) -> None:
-        """Remove a request whose turn is over, or whose thread has stopped waiting."""
+        """Remove a request from the queue, because its turn is over or its thread has stopped waiting."""
         with self._lock:
             if request in self._queue:
                 self._queue.remove(request)
@@ -188,9 +190,9 @@ class _Request:
     """A request in the queue.
 
     Attributes:
-        kind, item: as for `Turns.together`; None for a turn alone.
+        kind, item: as in `Turns.together`; None for an exclusive turn.
         early: whether the request goes before requests without this flag.
-        woken: set when it is the request's turn, or when it is finished.
+        woken: set when it is the request's turn, or when the request is finished.
         outcome: the result, or an exception.
     """
 
@@ -210,7 +212,7 @@ class _Request:
         self.woken.set()
 
     def taken(self) -> Any:
-        """Return or raise the outcome, and drop it, because a traceback keeps all computed values alive."""
+        """Return or raise the outcome once; it is not kept, because a traceback keeps all computed values alive."""
         outcome, self.outcome = self.outcome, None
         try:
             if isinstance(outcome, Exception):

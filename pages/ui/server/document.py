@@ -1,7 +1,7 @@
-"""Middleware that adds the opening screen to Streamlit's document, and serves the scripts of components.
+"""Middleware that adds the opening screen to Streamlit's HTML document, and serves component scripts as files.
 
-Streamlit would send a component's script in each of its messages: half a megabyte for every sentence of every user. A
-file is fetched once, and then cached by browsers and proxies.
+Streamlit would send a component's script in each message, half a megabyte for every sentence of every user. A file is
+fetched once and then cached by browsers and proxies.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui.server.opening import arranged
 
-# A path below that of Streamlit's own static files, which proxies cache.
+# A path inside Streamlit's folder of static files, so that proxies cache these files too.
 FOLDER = "/static/atlas/"
 FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
-# Path segments of HTML documents that are not Streamlit's own.
+# Path segments of HTML documents that must not be changed.
 OTHERS = ("/media/", "/component/", "/_stcore/")
-# Headers that no longer hold for the changed document.
+# Headers that do not match the changed document.
 CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
 _scripts: dict[str, bytes] = {}
 
 
 def keep_script(name: str, script: str) -> str:
-    """Serve a JavaScript module; return its path below the app's address, which is unique to the module's text."""
+    """Register a JavaScript module to serve; return its path, with a content hash, relative to the app's URL."""
     data = script.encode("utf-8")
     path = f"{FOLDER}{name}-{sha256(data).hexdigest()[:16]}.js"
     _scripts[path] = data
@@ -32,7 +32,7 @@ def keep_script(name: str, script: str) -> str:
 
 
 class DocumentMiddleware:
-    """ASGI middleware that changes Streamlit's document, and serves scripts next to Streamlit's own files."""
+    """ASGI middleware that changes Streamlit's HTML document and serves registered scripts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -41,12 +41,12 @@ class DocumentMiddleware:
         if scope["type"] != "http" or scope["method"] != "GET" or any(part in scope["path"] for part in OTHERS):
             await self._app(scope, receive, send)
             return
-        # Search for the folder, because the app may run below any path.
+        # Search for the folder, because the app may be served below any path.
         script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
             await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
             return
-        # Remove this header, so that Streamlit does not compress the document.
+        # Ask for an uncompressed document, so that it can be changed.
         scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
         start: Message = {}
         body = b""
@@ -70,6 +70,6 @@ class DocumentMiddleware:
 
 
 def is_document(message: Message) -> bool:
-    """Return whether a response starts a whole HTML document."""
+    """Return whether a response is a complete HTML document (status 200, not part of a file)."""
     kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
     return message["status"] == 200 and kind.startswith(b"text/html")

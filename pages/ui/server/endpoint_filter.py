@@ -1,7 +1,7 @@
 """Disables Streamlit endpoints and messages that the app does not need and that have no setting.
 
-`app.py` installs this before the first request is answered. tests/unit/test_endpoint_filter.py sends each of
-these requests to a real server.
+`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends each
+of these requests to a real server.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.document import DocumentMiddleware
 
-# The browser messages that are allowed: run the page, stop the run, and the heartbeat. Other messages can read project
-# files that git ignores, or clear the caches that all users share. The rest request upload addresses, a feature that is
-# switched off but still costs memory.
+# Allowed browser messages: run the page, stop the script run, and the heartbeat. Other messages can read project files
+# that git ignores, or clear caches that all users share. Still others request upload URLs, which cost memory although
+# uploads are switched off.
 ALLOWED_MESSAGES = {"rerun_script", "stop_script", "app_heartbeat"}
-# This endpoint reveals the number of users and the length of their sessions.
+# The metrics endpoint reveals the number of users and the length of their sessions.
 METRICS = "/_stcore/metrics"
 
 
 def disable_ip_lookup() -> None:
-    """Prevent requests from this machine to the internet.
+    """Prevent Streamlit from asking an external service for the server's public IP address.
 
-    Streamlit would ask an external service for its own address whenever a page of another site connects.
+    Streamlit would do so whenever a page from another origin connects.
     """
     net_util.get_external_ip = lambda: None
 
 
 class EndpointFilter:
-    """ASGI middleware that hides the metrics, and passes on only those browser messages that a page needs."""
+    """ASGI middleware that hides the metrics endpoint and drops browser messages that no page needs."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -52,11 +52,11 @@ class EndpointFilter:
 
 
 def filtered(message: Message) -> Message | None:
-    """Return the websocket message that Streamlit should receive; None to drop a message that no page sends."""
+    """Return the WebSocket message that Streamlit should receive; None to drop a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # Do not parse a message above the size limit; Streamlit ends its session.
+    # Pass on a message above the size limit without parsing it: Streamlit ends the session.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:
@@ -64,21 +64,21 @@ def filtered(message: Message) -> Message | None:
             return message if is_needed(BackMsg.FromString(data)) else None
     except DecodeError:
         pass
-    # For text or an invalid message, report a disconnect. Streamlit would log a traceback each time.
+    # Report a disconnect for text or an invalid message, because Streamlit would log a traceback for each.
     return {"type": "websocket.disconnect", "code": 1002}
 
 
 def is_needed(message: BackMsg) -> bool:
-    """Return whether a page can send such a message."""
+    """Return whether the app needs a browser message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
-        # The page requests the upload address for an attention file, if the server accepts uploads.
+        # Allow this if the server accepts uploads, because "Your own attention" requests a URL for uploading a file.
         return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
-        # Allow only downloads that are created on request; the other operations are for app developers.
+        # Allow only downloads that are created on request. The other operations are for app developers.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
     return kind in ALLOWED_MESSAGES
 
 
-# The app's middleware in front of Streamlit's server, the first one outermost.
+# The app's middleware in front of Streamlit's server, outermost first.
 MIDDLEWARE = (Middleware(EndpointFilter), Middleware(DocumentMiddleware))

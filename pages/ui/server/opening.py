@@ -1,4 +1,4 @@
-"""The opening screen, part of Streamlit's HTML document, which is shown until the first page is drawn."""
+"""Adds an opening screen to Streamlit's HTML document, to be visible until the first page appears."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from transformer.files.paths import ASSETS
 FOLDER = ASSETS / "opening"
 HEAD = (FOLDER / "head.html").read_text(encoding="utf-8")
 BODY = Template((FOLDER / "body.html").read_text(encoding="utf-8"))
-# A data URI, because Streamlit would give a picture file a new address in every run.
+# A data URI, because Streamlit would give an image file a new URL in every script run.
 ICON = "data:image/png;base64," + b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 TITLE = "Attention Atlas"
-# Script that removes the opening screen when a page begins to draw.
+# Removes the opening screen when the first page appears.
 PAGE_IS_THERE = "<script>document.getElementById('opening')?.remove()</script>"
 
 
 def arranged(document: bytes) -> bytes:
-    """Return Streamlit's document with the app's name, its icon and the opening screen."""
+    """Return Streamlit's HTML document with the app's name, icon and opening screen."""
     seconds, text = seconds_left(), document.decode("utf-8")
     line = f"Starting the Transformer … about {seconds} s" if seconds else "Opening the page …"
     for old, new in (

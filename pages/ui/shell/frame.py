@@ -1,4 +1,4 @@
-"""Draws the frame around every page: styles, the container for waiting messages, and menus."""
+"""Renders the frame around every page: styles, the area for waiting messages, and the navigation."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles for a projector. They reduce the empty space above the first line, because every pixel of a map counts. The
-# theme's text colours are too faint in Plotly figures, in the selected button of a row and above a slider. Text there
-# gets the normal text colour.
+# Styles for projectors. They reduce empty space at the top, because every pixel of a map counts. In Plotly figures,
+# selected buttons and slider values, the theme's text is too pale, so they use the normal text colour.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
-/* The lecturer's vote, at the lower edge, beside the controls of a presented page. */
+/* The lecturer's vote, at the bottom edge, beside the controls of lecture mode. */
 .st-key-lecture_vote { position: fixed; bottom: 4px; left: 8px; z-index: 999991; width: auto; }
-/* Who waits sees it below, over whatever the page showed before. */
+/* Waiting messages, at the bottom, on top of the previous content of the page. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
-/* On a projector five menus, one of which names the open page, end where the buttons begin. */
+/* On a projector, the five menus, one with the page's name, must not overlap the buttons. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
-/* Streamlit's sign of a run and its Stop button stand to the right of it. */
+/* Streamlit's running indicator and Stop button are to the right of the lecture bar. */
 @media (min-width: 900px) { .st-key-lecture_bar { right: 144px; } }
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-lecture_bar, .st-key-lecture_vote, .st-key-waiting)) {
     display: contents;
 }
-/* Streamlit measures these when it draws them, which may be in lecture mode. */
+/* Fixed, because Streamlit would measure these icons when it renders them, maybe in lecture mode. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
-/* The page's title, as large as another heading; or out of sight, where it takes no room. */
+/* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
 .st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }
 @media (min-width: 768px) {
@@ -41,7 +40,7 @@ STYLE = """<style>
         position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
     }
 }
-/* What is said of a sentence, in as few pixels. */
+/* The texts about a sentence, in as little height as possible. */
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
@@ -49,7 +48,7 @@ STYLE = """<style>
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
     .st-key-written { margin-bottom: -0.4rem; }
 }
-/* What stands beside them goes below where words would stand in a column of single ones. */
+/* Elements beside these texts wrap below them before the texts become one word wide. */
 :is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
@@ -59,7 +58,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu covers the page, but Streamlit closes it after a choice only on phones.
+# In a narrow window the menu covers the page, but Streamlit closes the menu after a choice only on phones.
 CLOSES_MENU = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
@@ -69,15 +68,15 @@ window.closesItsMenu ??= document.addEventListener("click", event => {
 
 
 def draw() -> None:
-    """Draw the page that the address names; only app.py calls this, in every run."""
+    """Render the page that the URL names; called only by app.py, in every script run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Waiting messages have a container of their own, because elements that come and go would move those below.
+        # Waiting messages have their own container, because appearing and disappearing elements would move those below.
         with st.container(key="waiting"):
-            # Users who see nothing yet go first; their first page takes a fraction of the time of a translation.
+            # New users, who see an empty screen, go first: a first page takes far less time than a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
         ask_again()
         exporter()
@@ -86,8 +85,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def ask_again() -> None:
-    """Make Streamlit request the page after a reconnection, by drawing an empty fragment that runs periodically.
+    """Make the browser request the page again after a reconnection, by means of an empty fragment with a timer.
 
-    Otherwise a restarted server would not run the page until the first click. That click would be lost, because the
-    server would not know its widget yet.
+    Without the fragment, a restarted server would not run the page until the first click. That click would be lost,
+    because the new server does not know the clicked widget yet.
     """

@@ -1,4 +1,4 @@
-"""The control that chooses one of the parts of a page."""
+"""The control that switches between the parts of a page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pages.ui.state.bind import bind
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
-    """Draw the control that chooses a part, if the page has several; return the name of the chosen part.
+    """Show the control that switches between parts, if the page has several, and return the chosen part's name.
 
     Args:
-        page: the name of the page.
-        params: the page's parameters, whose field `part` stores the choice.
-        languages: the names of the languages, as "source" and "target", if a title contains them.
+        page: the page's name.
+        params: the page's parameter class, whose field `part` stores the choice.
+        languages: the names of the languages, as "source" and "target", if a part's title contains them.
     """
     parts = PAGES[page].parts
     if len(parts) > 1:

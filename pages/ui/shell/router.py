@@ -1,4 +1,4 @@
-"""Registers the pages, and runs the page that the user chose."""
+"""Registers the pages with Streamlit, and runs the page that the user has chosen."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from transformer.files.paths import APP as APP_FOLDER
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
-# Text pages, which show their title. For other pages the menu shows it, because a title would push their map down.
+# Pages of text show their title. On other pages only the menu does, because a title would push maps down.
 HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """Return copies of all pages by section for one run, because `st.navigation` modifies the page objects."""
+    """Return all pages by section, as copies for one script run, because `st.navigation` modifies page objects."""
     return {section: list(map(copy, listed)) for section, listed in _pages().items()}
 
 
 @cache
 def _pages() -> dict[str, list[st.Page]]:
-    """Return all pages by section, cached because creating a page looks for its file, which takes long."""
+    """Return all pages by section; cached, because creating a page searches for its file, which is slow."""
     return {
         section: [
             st.Page(APP_FOLDER / page.script, title=page.title, help=page.line, default=page.name == FIRST)
@@ -47,23 +47,24 @@ def _pages() -> dict[str, list[st.Page]]:
 
 
 def navigate() -> None:
-    """Run the chosen page; only pages/ui/shell/frame.py calls this."""
+    """Run the chosen page; called only by pages/ui/shell/frame.py."""
     listed = pages()
     page = st.navigation(listed, position="top")
     st.set_page_config(page_title=f"{page.title} · {APP}")
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, listed)
-    # Do not write a slide's address on the page that is being left, where the back button would find it.
+    # When a slide is about to open, do not write its URL parameters while the previous page is still open. Otherwise
+    # the back button would return to that page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
-    # Hide the title of the Lessons page while a lesson is open, because the lesson has its own title.
+    # The Lessons page hides its title while a lesson is open, because the lesson has a title of its own.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
-    # Pass the address, because writing it later would add another history entry.
+    # Pass the URL parameters on, because writing them after the page change would add another history entry.
     open_page(slide, address())
     if not hasattr(sys.modules.get(MODEL), "Translator"):
-        # Importing torch takes seconds, here or during the warm-up; the spinner tells waiting users the reason.
+        # Importing torch takes seconds, here or in the warm-up; the spinner tells waiting users why.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
@@ -74,15 +75,16 @@ def navigate() -> None:
     except PageEnd:
         return
     except AtlasError as error:
-        # These are errors that no part of a page handles, such as a lost model server or a device out of memory.
+        # Errors that no page handles, such as a lost model server or a device that is out of memory.
         st.error(error_text(error), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:
-    """Go to the page of this name, as a box of the drawing requests; stay if there is no such page.
+    """Go to another page, and end this script run; do nothing if there is no page of that name.
 
     Args:
-        address: the query parameters with which the page is opened.
+        name: the page's name; None for no change.
+        address: the URL parameters for the new page.
     """
     if name is not None and name in PAGES:
         st.switch_page(PAGES[name].script, query_params=None if address is None else address_on(name, address))
@@ -99,16 +101,16 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
 
 
 def _heading(title: str, *, seen: bool) -> None:
-    """Draw the title as the page's first heading, visible or only for screen readers and phones with a closed menu."""
+    """Show the page's title as its first heading, either visibly or only for screen readers and phones."""
     with st.container(key="page_title" if seen else "page_title_unseen"):
         st.title(title, anchor=False)
 
 
 def ensure_router() -> None:
-    """Make sure that the page runs through app.py; the first statement of every page calls this.
+    """Make sure that the page runs through app.py; every page calls this in its first statement.
 
-    If the first request to a server is a deep link, Streamlit finds the folder named pages and runs that page's file by
-    itself. Registering the navigation turns that off, and the rerun goes through app.py.
+    If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs that page's
+    file directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):
         st.navigation(pages(), position="top")

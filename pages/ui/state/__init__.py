@@ -1,1 +1,1 @@
-"""The state of a session, and its representation in the address and in widgets."""
+"""The session's state, and how the URL and widgets reflect it."""

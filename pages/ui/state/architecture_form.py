@@ -1,4 +1,4 @@
-"""The form that sets the configuration of a model."""
+"""A form for choosing a model configuration."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model"
 
 
 def architecture_form(ours: TransformerConfig) -> TransformerConfig:
-    """Draw the form; return its configuration, or stop the page with a message if the configuration is invalid.
+    """Show the form and return the chosen configuration; if it is invalid, end the page with an error message.
 
     Args:
-        ours: the configuration of the app's model, which is one of the presets.
+        ours: the configuration of the app's model, offered as one of the presets.
     """
     presets = {
         BASE: ArchitectureParams(),

@@ -1,4 +1,4 @@
-"""Binds widgets to URL parameters, which the widgets show and change."""
+"""Binds widgets to URL parameters: a widget shows the parameter's value and stores the user's changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pages.ui.state import session
 
 
 def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
-    """Return the arguments of a widget that shows and changes a URL parameter.
+    """Return the keyword arguments `key` and `on_change` that bind a widget to a URL parameter.
 
     Args:
-        cls, name: the class and the name of the field.
-        shown: `value`, if the widget should not show the field's own value; `labels`, as in `key_for`.
+        cls, name: the parameter class and the field's name.
+        shown: `value`, to show another value than the field's own; `labels`, the option labels for `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
     if isinstance(labels := shown.get("labels"), Iterable):
@@ -25,7 +25,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     def store() -> None:
         value = cls.checked(name, st.session_state[key])
-        # An empty box has no value, so the field keeps its previous one.
+        # An empty number box has no value, so the field keeps its previous one.
         if value is not None:
             session.update(cls, **{name: value})
 
@@ -36,11 +36,11 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 def bind_number(
     cls: type[Params], name: str, *, maximum: float | None = None, value: float | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of a number widget with the limits of the field, as `bind` does for other widgets.
+    """Return the keyword arguments that bind a number widget to a URL parameter, including the field's limits.
 
     Args:
-        maximum: the largest number, if it is smaller than the field's limit.
-        value: the value to show, if it is not the field's own.
+        maximum: the largest number, if smaller than the field's limit.
+        value: the value to show; None for the field's own.
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
@@ -49,10 +49,10 @@ def bind_number(
 
 
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
-    """Return the callback of a row of buttons that always has a choice; it passes the widget's value to `store`.
+    """Return a callback that passes a segmented control's value to `store`, unless the value is empty.
 
-    The value is ignored if it is empty: the browser reports that if a run was interrupted before the browser received
-    the new value.
+    The control always has a choice. The browser reports an empty value only if a script run was interrupted before the
+    browser had received the new value.
     """
 
     def stored() -> None:
@@ -63,18 +63,18 @@ def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:
-    """Return the key of a select box with these labels; other labels get another key and so a new box.
+    """Return a widget key that depends on a select box's option labels, so that other labels make a new widget.
 
-    The browser identifies an option of `st.selectbox` only by its label. With the same key, the box would still show a
-    label of the previous text, and send it as the user's choice.
+    The browser identifies an option of `st.selectbox` only by its label. With an unchanged key, the box would still
+    show a label of the previous options, and report it as the user's choice.
     """
     return f"{key}_{crc32(repr(list(labels)).encode('utf-8', 'backslashreplace')):08x}"
 
 
 def preset(key: str, value: object) -> str:
-    """Set the value that the widget `key` shows, and return the key.
+    """Set the value that a widget shows, and return the widget's key.
 
-    It is meant for widgets whose callback stores changes. Assigning a value discards text that is being typed, so the
+    This is for widgets whose callback stores changes. Assigning a value discards text that the user is typing, so the
     value is assigned only if it differs.
     """
     if st.session_state.get(key) != value:

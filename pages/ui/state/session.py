@@ -1,10 +1,10 @@
-"""Session state: the user's texts and choices, the same on every page and mirrored in the address.
+"""Session state: the user's texts and choices, shared by all pages and mirrored in the URL.
 
-Address and session are compared once, at the start of a run. Streamlit's own binding of widgets to the address is not
-used: it loses values from a link when the page changes, and scripts cannot set it.
+Session and URL are compared once, at the start of each script run. This module does not use Streamlit's own binding of
+widgets to the URL. That binding loses a link's values when the page changes, and scripts cannot set it.
 
-No session key of this module belongs to a widget, because Streamlit forgets the value of a widget that a run does not
-draw. A widget only shows a value of the session, and its callback changes the value (`pages.ui.state.bind`).
+No session-state key of this module belongs to a widget, because Streamlit forgets the value of a hidden widget.
+Instead, a widget shows a value of the session, and its callback changes that value (`pages.ui.state.bind`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from pages.ui.text.sentence_list import SentenceList, sentences_in
 from transformer.text.normalisation import valid
 from transformer.values.trace import Kind
 
-# Key of the widget that chooses the device.
+# Key of the widget for choosing the device.
 DEVICE = "device"
-# Keys of the session.
+# Session-state keys.
 STATE = "_state"
 MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Session key of whether the translation to read was just decoded on the "Decoding step by step" page.
+# Session-state key that is set when the translation was just decoded on the "Decoding step by step" page.
 JUST_DECODED = "_just_decoded"
-# Session key of the text that figures quote on a page that does not read the sentence.
+# Session-state key of the text that figure captions quote on a page that does not show the sentence.
 QUOTED = "_quoted"
-# Session keys of the page's name, and of the experiment that is embedded in the figures drawn from now on.
+# Session-state keys of the page's name, and of the experiment to embed in the following figures.
 PAGE, CARRIED = "_page", "_carried"
-# Session key of the head that the page shows, as parameters, whether or not the user chose it.
+# Session-state key of the head that the page shows, whether or not the user has chosen it.
 SHOWN_HEAD = "_shown_head"
-# Session key of the user's list of sentences.
+# Session-state key of the user's list of sentences.
 MINE = "_my_sentences"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
@@ -54,19 +54,22 @@ A = TypeVar("A", bound=AttentionParams)
 
 
 def is_new() -> bool:
-    """Return whether the session has not yet drawn a page."""
+    """Return whether the session has not shown a page yet."""
     return ADDRESS not in st.session_state
 
 
 def follow_address(page: str, *, write: bool = True) -> None:
-    """Synchronise session and address; called before any widget of `page` is drawn.
+    """Synchronise session and URL; called before any widget of `page` is shown.
 
-    If `write` is off, the address stays unchanged, for a run that goes to another page.
+    A URL that differs from the last one written comes from a link, a reload or the back button, and sets the state. If
+    it has no text, the session keeps its text and model. A URL without parameters comes from the menu, and changes
+    nothing.
 
-    An address that differs from the last written one was opened by a link, a reload or the back button. If it has no
-    text, the session keeps its text and model. An address without parameters comes from the menu and changes nothing.
-    An address that arrives together with a widget event changes nothing either, even if the event had no effect. The
-    user operated the widget before the browser received the last written address.
+    The URL is also ignored if a widget's callback has stored a value before this script run, even an unchanged value.
+    In that case, the browser sent the URL before it received the last one written.
+
+    Args:
+        write: whether to write the state to the URL; False if the script run is about to open another page.
     """
     before = st.session_state.get(MIRRORED, State())
     state = st.session_state.get(STATE, before)
@@ -76,7 +79,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
         state = _opened(opened, state)
     elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
         if state.target == before.target:
-            # Drop the translation, which belongs to its sentence and to a model that writes its language.
+            # Drop the user's translation, because it belongs to the previous sentence or the previous model's language.
             state = replace(state, target="")
         state = state.each(lambda value: value.for_another_sentence())
     elif state.target != before.target:
@@ -95,13 +98,13 @@ def follow_address(page: str, *, write: bool = True) -> None:
 
 
 def _opened(address: Mapping[str, str], before: State) -> State:
-    """Return the state of an address; if the address has no text, keep the previous text and model."""
+    """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
     return State.from_address({**here, **address})
 
 
 def _without_list(state: State) -> State:
-    """Return a copy without a slide's list of sentences, which the session keeps; it is too long for every address."""
+    """Move a slide's list of sentences from the state to the session, because it would make every URL too long."""
     found = sentences_in(state.of(ListParams).sentences)
     if found.sentences:
         st.session_state[MINE] = found
@@ -109,12 +112,12 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return an address as `follow_address` would write it on a page, so that its link adds one history entry."""
+    """Return URL parameters as `follow_address` would write them on a page, so that a link adds one history entry."""
     return _pinned_in_kind(_opened(address, _state()), page).to_address()
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy in which pins from an address, which has no kind, belong to the kind that the page shows."""
+    """Return a copy with the URL's pins, which name no attention kind, assigned to the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():
@@ -123,7 +126,7 @@ def _pinned_in_kind(state: State, page: str) -> State:
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:
-    """Show the state of an address, with some parameters changed, as if the address were opened.
+    """Take over the state in a URL's parameters, with some of them replaced, as if the user had opened that URL.
 
     Call this in callbacks, and before a page change.
     """
@@ -131,21 +134,21 @@ def open_address(address: Mapping[str, str], *changed: Params) -> None:
 
 
 def address() -> dict[str, str]:
-    """Return the query parameters of the current state."""
+    """Return the URL parameters of the current state."""
     return _state().to_address()
 
 
 def page_address(*changed: Params) -> dict[str, str]:
-    """Return the query parameters of the current state without the lecture; empty if a text is too long.
+    """Return the URL parameters for sharing the page, without the lecture; empty if they are too long.
 
     Args:
-        changed: URL parameters of pages that replace the current ones.
+        changed: parameters that replace the current ones.
     """
     return _state().with_params(*changed).page_address()
 
 
 def rewrite_address() -> None:
-    """Write the session's state to the address; called by pages that correct a choice after reading the sentence."""
+    """Write the state to the URL again; called by pages that correct a choice after the sentence has been read."""
     _write_address(_state(), st.session_state[ADDRESS])
 
 
@@ -166,22 +169,22 @@ def _update(**changes: object) -> None:
 
 
 def text() -> str:
-    """Return the sentence that is read."""
+    """Return the current sentence."""
     return _state().text
 
 
 def target() -> str:
-    """Return the translation that is read instead of the model's own; empty for none."""
+    """Return the translation to read instead of the model's own; empty for none."""
     return _state().target
 
 
 def quote(words: str) -> None:
-    """Make the figures of this run quote other words than the sentence."""
+    """Set the text that figure captions quote in this script run, in place of the sentence."""
     st.session_state[QUOTED] = words
 
 
 def quoted() -> str:
-    """Return the words that the captions of figures quote."""
+    """Return the text that figure captions quote."""
     return st.session_state.get(QUOTED, f"Sentence: {text()}")
 
 
@@ -191,31 +194,31 @@ def page() -> str:
 
 
 def carry(experiment: str) -> None:
-    """Embed an experiment in the figures that are drawn from now on in this run."""
+    """Embed an experiment in the figures that this script run shows from now on."""
     st.session_state[CARRIED] = experiment
 
 
 def carried() -> str:
-    """Return the experiment that is embedded in figures; empty for none."""
+    """Return the experiment to embed in figures; empty for none."""
     return st.session_state.get(CARRIED, "")
 
 
 def read_text(typed: str) -> None:
-    """Callback of the sentence's text box: read another sentence."""
+    """Callback of the sentence's text box: set the sentence."""
     _update(text=valid(typed))
 
 
 def read_target(typed: str) -> None:
-    """Callback of the translation's text box: read the user's own translation."""
+    """Callback of the translation's text box: set the user's own translation."""
     _update(target=valid(typed))
 
 
 def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
-    """Return the address of a head on a sentence; everything else stays as in the session.
+    """Return the URL parameters that show a head on another sentence, with all other settings unchanged.
 
     Args:
-        text: the sentence, which is read with the model's own translation.
-        kind, chosen: the kind of attention, and the head with its pins.
+        text: the sentence; it is read with the model's own translation.
+        kind, chosen: the attention kind, and the head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
     pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
@@ -223,17 +226,17 @@ def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]
 
 
 def try_sentence(sentence: str) -> None:
-    """Callback: read a suggested sentence."""
+    """Callback: set a suggested sentence, and show it in the text box."""
     read_text(sentence)
     refill_boxes()
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: read a decoded translation on all pages; "Decoding step by step" keeps showing how it was decoded.
+    """Callback: use a decoded translation on all pages; "Decoding step by step" keeps showing how it was decoded.
 
     Args:
         target: the translation; empty for the model's own.
-        origin: a description of how it was decoded.
+        origin: describes how the translation was decoded.
     """
     read_target(target)
     refill_boxes()
@@ -242,19 +245,19 @@ def read_instead(target: str, origin: str = "") -> None:
 
 
 def origin(target: str) -> str:
-    """How the translation that is read was decoded, in words; empty if it was not decoded here."""
+    """Return how a translation was decoded, in words; empty if it was not decoded in this session."""
     decoded, words = st.session_state.get(ORIGIN, ("", ""))
     return words if decoded == target else ""
 
 
 def read_own_translation() -> None:
-    """Callback: read the model's own translation again."""
+    """Callback: return to the model's own translation."""
     read_target("")
     refill_boxes()
 
 
 def box_request() -> int:
-    """Return a number that increases whenever the text boxes must show the current texts, even during typing."""
+    """Return a number that increases whenever the text boxes must show the current texts, even while the user types."""
     return st.session_state.get(BOX_REQUEST, 0)
 
 
@@ -264,30 +267,30 @@ def refill_boxes() -> None:
 
 
 def sentence_list() -> SentenceList:
-    """Return the user's list of sentences; empty without one."""
+    """Return the user's list of sentences; empty if there is none."""
     return st.session_state.get(MINE, SentenceList())
 
 
 def params(cls: type[P]) -> P:
-    """Return the URL parameters of a page."""
+    """Return the current URL parameters of a class."""
     return _state().of(cls)
 
 
 def store(value: Params) -> None:
-    """Replace all URL parameters of a page; for use in callbacks, which run before the page, or before page changes."""
+    """Replace the URL parameters of one class; call this only in callbacks or before a page change."""
     st.session_state[STATE] = _state().with_params(value)
 
 
 def update(cls: type[Params], **changes: object) -> None:
-    """Replace some URL parameters of a page; otherwise like `store`."""
+    """Replace some URL parameters of one class; call this only in callbacks or before a page change."""
     store(replace(params(cls), **changes))
 
 
 def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
-    """Return the shown head, with its pinned tokens if a kind is given, because pins belong to a kind.
+    """Return the selected head and its display settings, with the pins of an attention kind if one is given.
 
     Args:
-        of: the class of parameters; for a model with a single kind, it includes the pins.
+        of: the parameter class. Classes other than `AttentionParams` include the pins.
     """
     chosen = params(of)
     if kind is None or of is not AttentionParams:
@@ -297,7 +300,10 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
 
 
 def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
-    """Replace the shown head and, if a kind is given, its pins; otherwise like `store`."""
+    """Replace the selected head and, if an attention kind is given, the kind's pins.
+
+    Call this only in callbacks or before a page change.
+    """
     if type(chosen) is not AttentionParams:
         store(chosen)
         return
@@ -307,22 +313,22 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
-    """Replace some of the values that `attention` returns; otherwise like `store`."""
+    """Replace some of the values that `attention` returns; call this only in callbacks or before a page change."""
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
 def note_head(chosen: AttentionParams) -> None:
-    """Record the head that this run shows."""
+    """Record the head that this script run shows."""
     st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
 
 
 def shown_head() -> tuple[AttentionParams, ...]:
-    """Return the parameters of the head that the page shows; empty if it shows none."""
+    """Return the parameters of the head that the page shows; empty if the page shows no head."""
     layer, head, of = st.session_state.get(SHOWN_HEAD, (0, 0, None))
     return () if of is None else (replace(params(of), layer=layer, head=head),)
 
 
 def was_drawn(key: str) -> bool:
-    """Return whether the previous run drew the same element, so the browser still has it; record it for this run."""
+    """Return whether the previous script run showed the element `key`, and record the element for the next one."""
     st.session_state[DRAWN] = key
     return st.session_state.get(PREVIOUSLY_DRAWN) == key

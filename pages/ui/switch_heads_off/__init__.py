@@ -1,1 +1,1 @@
-"""The "Switch heads off" page: the effect of removed heads, and the importance of every head."""
+"""Parts of the "Switch heads off" page: the effect of removing heads, and the importance of every head."""

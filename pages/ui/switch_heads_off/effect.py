@@ -1,4 +1,4 @@
-"""The effect of the switched heads on this sentence: both translations, and the change at every step of the old one."""
+"""Shows the effect of switching heads off: both translations, and the change at every step of the original one."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from transformer.ablation.estimate import over_draws
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind, Trace
 
-# A change of fewer nats is too small to mention.
+# Changes smaller than this, in nats, are described as no change.
 NOTICEABLE = 0.05
 HEIGHT = 230
 
 
 def show_effect(reading: Reading, interventions: Interventions, draws: int, *, main: bool = True) -> None:
-    """Draw both translations with their differences marked, a sentence about the effect, and the change at every step.
+    """Show both translations with their differences marked, describe the effect, and plot the change at every step.
 
     Args:
-        draws: the number of draws in the mode "resample".
-        main: whether this is the main figure of the page.
+        draws: the number of sampled sentences in the mode "resample".
+        main: whether the plot is the page's main figure.
     """
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")
@@ -65,7 +65,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     )
     if effect.others:
         show_numbers(
-            draw_table(effect), "off_draws", digits=4, label="The other sentences, and what is written with each"
+            draw_table(effect), "off_draws", digits=4, label="The sampled sentences, and the translation with each"
         )
     table = step_table(effect)
     changes, divergences = st.columns(2, gap="medium")
@@ -94,7 +94,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
         "The KL divergence also counts what happened to the tokens that were not written."
         + ("" if first is None else " The line marks the first step at which the new translation differs.")
-        + (f" Bars are means over {effect.draws} draws, the thin lines 95 % intervals." if drawn else ""),
+        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if drawn else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
     show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """Describe the changed heads: a single head by its name, several by how many there are."""
+    """Describe the changed heads in words: name a single head, or say how many heads there are."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -143,11 +143,11 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
 def describe_effect(
     effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
 ) -> str:
-    """Return Markdown that describes the effect from its numbers.
+    """Return Markdown that says how the translation and its probability change.
 
     Args:
-        given: whether the user gave the translation that is read.
-        named: returns the name of a head.
+        given: whether the user has given the translation.
+        named: returns a head's name.
     """
     what = changed_heads(interventions, named=named)
     if given:
@@ -172,7 +172,7 @@ def describe_effect(
     if effect.draws > 1:
         found = over_draws(effect.scores.change)
         low, high = (typeset(float(bound), "+.2f") for bound in (found.low, found.high))
-        interval = f"; 95 % interval {low} to {high}, seed {interventions.seed}"
+        interval = f"; 95% interval {low} to {high}, seed {interventions.seed}"
     if abs(change) < NOTICEABLE:
         return (
             f"{says} is as likely as before (its log-probability changes by {typeset(change, '+.2f')} nats{interval})."
@@ -188,17 +188,17 @@ def describe_effect(
 
 
 def _spoken(trace: Trace, step: int) -> str:
-    """Return a token as Markdown for use in a sentence, where the space before a word needs no mark."""
+    """Return a token as Markdown for use within a sentence, without the mark for a leading space."""
     return f"“{markdown(bare(token_label(trace.predicted_tokens[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
-    """Return a table with one row per step of the old translation.
+    """Return a table with one row per step of the original translation.
 
     Returns:
-        Columns step (from 1), token, before and after (log-probabilities, nats), change, kl, tvd, and rank (the token's
-        rank after the change). With several draws, these are means, and the rank is the median. Columns low and high
-        are then the ends of the 95 % interval of the change.
+        Columns step (1-based), token, before and after (log-probabilities in nats), change, kl, tvd, and rank (of the
+        token after the change). If several sentences were sampled, ranks are medians and all other values are means. In
+        that case, the columns low and high bound the 95% interval of the change.
     """
     trace, scores = effect.before, effect.scores
     interval = over_draws(effect.step_changes) if effect.draws > 1 else None
@@ -219,8 +219,10 @@ def step_table(effect: Effect) -> pd.DataFrame:
 
 
 def draw_table(effect: Effect) -> pd.DataFrame:
-    """One row per draw, from 1: the other sentence, the new translation, and the change of the old translation's
-    log-probability, nats.
+    """Return a table with one row per sampled sentence.
+
+    Columns are draw (1-based), the other sentence, the new translation, and the change in the original translation's
+    log-probability, in nats.
     """
     return pd.DataFrame(
         {
@@ -235,13 +237,13 @@ def draw_table(effect: Effect) -> pd.DataFrame:
 def step_chart(
     table: pd.DataFrame, column: str, name: str, *, signed: bool, first: int | None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return a bar chart over the steps of a `step_table`.
+    """Return a bar chart by step of one column of a `step_table`.
 
     Args:
-        column: the column to draw.
-        name: the name of the column's values, with their unit.
-        signed: whether the colours are those of signed numbers.
-        first: the step, from 0, that is marked; None for none.
+        column: the column to plot.
+        name: the title of the vertical axis, with the unit.
+        signed: whether to use a diverging colour scale.
+        first: the 0-based step to mark; None for none.
     """
     labels = table.token.tolist()
     axis, names = labelled_axis("step_labels", labels, values=thinned(labels), **label_angle(labels), orient="top")

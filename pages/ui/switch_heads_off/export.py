@@ -1,4 +1,4 @@
-"""Exports all shown numbers as CSV and JSON, with the facts for computing them again, and as lines of Python."""
+"""Exports the page's numbers as CSV and JSON with everything needed to reproduce them, and as Python code."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def save_tables(
     lines: str = "",
     **further: Any,
 ) -> None:
-    """Draw the lines of Python, if there are any, and the buttons that save the tables.
+    """Show Python code that reproduces the numbers, if there is any, and buttons to download the numbers.
 
     Args:
         experiment: the experiment that produced the numbers.
-        interventions: the changes in the run; if every head is measured on its own, only the mode.
-        table: the table of the numbers.
-        name: the name of the files.
-        lines: lines of Python that compute the numbers.
-        further: additional facts about these numbers, such as seed and draws.
+        interventions: the interventions of the model run; only the mode, if each head was measured separately.
+        table: the numbers.
+        name: the base name of the files.
+        lines: Python code that computes the numbers; empty for none.
+        further: additional facts for the JSON file, such as the seed.
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Return program, model, sentence, translation, and the changes; heads as on the command line, counted from 1."""
+    """Return program, model, sentence, translation and interventions, with heads in command-line notation."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,
@@ -57,6 +57,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Return the sentences that replace a head's output, if the mode uses any."""
+    """Return the file of sentences from which a head's replacement output is taken; empty if the mode uses none."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

@@ -1,4 +1,4 @@
-"""The importance of every head for this sentence: measured by switching it off alone, and estimated by a gradient."""
+"""The importance of every head for the sentence: measured by removing each head, and estimated from a gradient."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
-# Session key of whether the button at the top was clicked; cleared once the page has scrolled.
+# Session-state key that is set when the user has clicked the button at the top, until the page has scrolled.
 SCROLL_REQUESTED = "_led_to_importance"
-# Scrolls the heading above the switch to just below the bar of menus.
+# Scrolls the section's heading to just below the menu bar.
 SCROLL_SCRIPT = """<script>
 const found = document.querySelector(".st-key-off_importance");
 found.style.scrollMarginTop = "130px";
@@ -47,7 +47,7 @@ CHANGE = "change in the log-probability without the head, in nats"
 
 
 def scroll_to_importance() -> None:
-    """Draw a button at the top of the page that measures every head's importance, and scrolls down to the result."""
+    """Show a button at the top of the page that measures every head's importance and scrolls to the result."""
 
     def measure() -> None:
         session.update(OffParams, importance=True)
@@ -57,10 +57,10 @@ def scroll_to_importance() -> None:
 
 
 def show_importance(reading: Reading, *, main: bool = False) -> None:
-    """Draw the maps of head importance on request, because they take one run of the model per head.
+    """Show maps of head importance on request only, because they need one model run per head.
 
     Args:
-        main: whether one of them is the main figure of the page.
+        main: whether a map is the page's main figure.
     """
     params = session.params(OffParams)
     st.subheader("What is every head worth to this sentence?", anchor=False)
@@ -95,7 +95,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         ),
         (
             "estimated",
-            "**Estimated** from one gradient: a first-order approximation of the same; in its place: nothing",
+            "**Estimated** from one gradient: a first-order approximation of the change; in its place: nothing",
             found.estimated,
         ),
     ):
@@ -140,11 +140,11 @@ def describe_importance(
     named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Return Markdown that names the important heads, and states the accuracy of the estimate, from the numbers.
+    """Return Markdown that names the most and least important heads, and rates the gradient-based estimate.
 
     Args:
-        named: returns the name of a head.
-        then: the end of the sentence about the most important head: the effect of its removal on the translation.
+        named: returns a head's name.
+        then: the end of the first sentence, which says how the translation changes without the most important head.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
@@ -165,13 +165,13 @@ def describe_importance(
 
 
 def what_is_written(effect: Effect) -> str:
-    """Return Markdown with the new translation, which ends a sentence about the change of the log-probability."""
+    """Return Markdown that ends a sentence about a changed log-probability with the new translation."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same one."
     written = effect.free.target_text
-    # A translation that ends with a full stop needs no second one.
+    # A translation that already ends with a full stop needs no second one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
     return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 
@@ -185,9 +185,10 @@ def how_well(agreement: float) -> str:
 
 
 def importance_table(found: MeasuredImportance) -> pd.DataFrame:
-    """One row per head: kind, layer and head (from 1), and the measured and the estimated change, nats.
+    """Return a table with one row per head: attention kind, 1-based layer and head, measured and estimated change.
 
-    If several sentences were drawn, columns low and high are the ends of the 95 % interval of the measured change.
+    Changes are in nats. If several sentences were sampled, the columns low and high bound the 95% interval of the
+    measured change.
     """
     drawn = len(found.drawn[KINDS[0]]) > 1
     rows = []

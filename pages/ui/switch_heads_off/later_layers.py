@@ -1,4 +1,4 @@
-"""Maps of all heads while some are switched; later layers read a changed residual stream."""
+"""Shows how the attention in later layers changes when heads are switched off."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
-    """Draw every head's attention while the model reads the old translation: changed, as trained, and the difference.
+    """Show every head's attention map with the chosen heads off, in the original run, and the difference.
+
+    The model reads the original translation in both runs.
 
     Args:
-        interventions, draws: the interventions and the number of draws of the effect.
-        what: a description of the changes.
+        interventions, draws: the interventions, and the number of sampled sentences.
+        effect: the effect measured with them.
+        what: describes the interventions.
     """
     st.markdown("**What the other heads look at now**")
     st.segmented_control(

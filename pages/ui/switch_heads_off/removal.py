@@ -1,4 +1,4 @@
-"""Shows how many heads are needed, by removing heads one after the other: on this sentence, and over many sentences."""
+"""Shows how many heads are needed, by removing them one after the other, for one sentence and over many sentences."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from transformer.surveys.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
-# Names of the orders in the records that the command writes (`Quality.order`).
+# Names for the orders in recorded measurements (`Quality.order`).
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# A translation counts as kept down to half of its probability (in nats), or nine tenths of its score.
+# Limits down to which a translation counts as kept: half of its probability (in nats), or 90% of the score.
 HALF, NINE_TENTHS = math.log(2), 0.9
-# The number of random orders on one sentence.
+# Number of random orders for one sentence.
 SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """Draw one line about the recorded removal; on request, draw the curves for this sentence and the recorded ones."""
+    """Show the recorded result over many sentences and, on request, how scores fall as heads are removed."""
     params = session.params(OffParams)
     st.subheader("How many heads does it need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
@@ -50,8 +50,8 @@ def show_removal(reading: Reading) -> None:
     if recorded:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
-        "Remove the heads of this sentence one after the other, and measure",
-        help="First every head is measured by itself; then one more is removed with each run, in five orders. This "
+        "Remove one head after another for this sentence, and measure",
+        help="First, every head is measured by itself; then each run removes one more head, in five orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),
     )
@@ -107,7 +107,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Return a table with one row per point: order, heads removed and value.
+    """Return a table with one row per point of each curve: order, number of removed heads, and value.
 
     Orders other than MEASURED and GRADIENT are random.
     """
@@ -121,7 +121,7 @@ def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Seq
 
 
 def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
-    """Return the recorded BLEU or chrF scores in the format of `curve_table`."""
+    """Return the recorded BLEU or chrF scores as a `curve_table`."""
     return pd.DataFrame(
         [
             {
@@ -135,9 +135,10 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
-    """Return a table with one row per point.
+    """Return a table with one row per removed head and order.
 
-    It has the number of removed heads, the last removed head as on the command line, and the log-probability.
+    Columns are the order, the number of removed heads, the last removed head in command-line notation, and the
+    log-probability.
     """
     return pd.DataFrame(
         [
@@ -154,7 +155,7 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
-    """Return a chart of a `curve_table`: two lines, and behind them the range of the random orders."""
+    """Return a line chart of a `curve_table`, with a band for the range of the random orders."""
     named = table["order"].isin([MEASURED, GRADIENT])
     band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
     x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
@@ -183,13 +184,13 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return the number of steps of a curve before its first value below `least`."""
+    """Return how many heads can be removed before a curve first falls below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
-    """Return Markdown about how many heads can be removed before the translation is half as likely."""
+    """Return Markdown that says how many heads can be removed before the translation becomes half as likely."""
     gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
@@ -206,16 +207,17 @@ def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
-    """Return Markdown that describes the data of the recorded scores, in the words of the record."""
+    """Return Markdown that says how the recorded scores were measured."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
-        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. The orders "
-        f"are those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
+        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. Heads are "
+        "ordered by their mean importance over other sentences, so no order is fitted to these. Computed by "
+        f"`{REMOVAL.command}`."
     )
 
 
 def describe_quality(recorded: RemovalQuality) -> str:
-    """Return Markdown about how many heads can be removed before BLEU falls below nine tenths of its value."""
+    """Return Markdown that says how many heads can be removed while BLEU stays above 90% of its value."""
     gone, whole, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]

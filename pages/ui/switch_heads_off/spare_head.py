@@ -1,4 +1,4 @@
-"""The bet of *Switch heads off*: which head can be removed at the least cost?"""
+"""The bet of "Switch heads off": which head can be removed at the least cost?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.values.trace import Trace
 
 
 def spare_head(reading: Reading) -> Bet:
-    """Return the bet on the most certain heads, because a head that looks certain need not matter."""
+    """Return a bet on the most focused heads, because a head that looks focused need not matter."""
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 
@@ -34,7 +34,7 @@ def spare_head(reading: Reading) -> Bet:
 
 
 def certain_heads(trace: Trace) -> tuple[Head, ...]:
-    """Return for each kind the head with the highest mean row maximum, and for cross-attention also the second."""
+    """Return the most focused heads by mean row maximum: one per attention kind, and two for cross-attention."""
     found: list[Head] = []
     for kind in trace.kinds:
         certain = trace.attention(kind).max(axis=-1).mean(axis=-1)

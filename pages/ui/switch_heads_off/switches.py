@@ -1,4 +1,4 @@
-"""The switchboard: a JavaScript component with all heads, and the choice of how they are switched off."""
+"""The switchboard, a JavaScript component with a switch for every head, and the controls for how heads are changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.values.interventions import Interventions, Mode
 from transformer.values.trace import KINDS, Trace
 
 KEY = "head_switches"
-# Descriptions of the values that replace the output of a head that is off.
+# Descriptions of how each mode changes a head's output, for exported files.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
     "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
@@ -33,11 +33,11 @@ draw_switches = component("head_switches/head_switches")
 
 
 def pick_heads(reading: Reading) -> Interventions:
-    """Draw the boards and the controls; returns the interventions of the run."""
+    """Show the switchboard and the controls, and return the chosen interventions."""
     config = reading.translator.config
     params = session.params(OffParams)
     switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
-    # The names of the modes get most of the width, because they need a large share of a narrow screen.
+    # The mode names get most of the width, because they would not fit on a narrow screen otherwise.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with",
@@ -64,19 +64,19 @@ def pick_heads(reading: Reading) -> Interventions:
         )
         seed.number_input(
             "Seed",
-            help="Which sentences are drawn; the same number draws the same ones again.",
+            help="Chooses the sentences at random; the same seed chooses the same sentences.",
             **bind_number(OffParams, "seed"),
         )
     return params.interventions(config)
 
 
 def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
-    """Draw the component, and store the switched heads.
+    """Show the component, and store which heads the user switches.
 
     Args:
-        trace: the trace whose attention the switches show.
+        trace: the trace whose attention maps the switches show.
         off: the heads that are off.
-        changed: a description of the change to these heads.
+        changed: a description of what switching off does to the heads.
     """
 
     def store() -> None:
@@ -106,14 +106,14 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
 
 
 def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Tile the maps of all heads of a kind into one array, with one row of maps per layer.
+    """Tile one attention kind's maps of all heads into one array, with a row of maps per layer.
 
     Args:
-        weights: [L, H, R, C].
-        mask: bool [R, C], True = may look.
+        weights: the attention weights, [L, H, R, C].
+        mask: whether each row may look at each column, bool [R, C].
 
     Returns:
-        [L * R, H * C]; NaN where the mask is False.
+        [L * R, H * C], with NaN where the mask is False.
     """
     layers, heads, rows, columns = weights.shape
     return np.where(mask, weights, np.nan).transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)

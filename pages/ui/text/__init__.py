@@ -1,1 +1,1 @@
-"""Formatting of users' text, labels and numbers."""
+"""Text for users: captions, labels, markup, number formats and the glossary."""

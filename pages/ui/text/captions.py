@@ -1,4 +1,4 @@
-"""Writes the sentences below a figure: how to read it, and its remarkable features."""
+"""Writes the captions below attention maps: how to read a map, and what is notable in it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ HOW = {
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours say how much it looks at each {source} {size}.",
 }
-# Above this share, a head's attention counts as mostly on one kind of position.
+# A head that puts more than this share on one kind of position is described as mostly looking there.
 MOSTLY = 0.5
-# Limits for a focused head: the smallest share of a row's weight on one position, and the largest entropy as a share of
-# the maximum.
+# Conditions for a focused head: the smallest share of a row on one position, on average, and the largest entropy as a
+# fraction of the maximum.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
 
 def how_to_read(view: View, languages: Languages) -> str:
-    """Return Markdown that explains the axes of the figure, and how its numbers were processed."""
+    """Return Markdown that explains the map's axes, and how its weights were merged or rescaled."""
     names = {"source": languages.source.name, "target": languages.target.name}
     sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
@@ -52,7 +52,7 @@ def how_to_read(view: View, languages: Languages) -> str:
 
 
 def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
-    """Return Markdown that describes the behaviour of a head on this sentence, from the numbers shown."""
+    """Return Markdown that describes a head's behaviour on the sentence."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -60,7 +60,7 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
     names = head_names(metrics)[layer][head]
     sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
     link = found.strongest
-    # Leave out smaller weights, which would be written as 0.00.
+    # Smaller weights would be displayed as 0.00.
     if link is not None and link.weight >= 0.005:
         other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
         sentences.append(
@@ -73,22 +73,23 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
 
 
 def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
-    """Return the one of four sentences that applies: where most of the head's attention is, or how focused it is.
+    """Return one sentence that says where most of a head's attention goes or, failing that, how focused it is.
 
     Args:
-        names: the names of the head.
-        confidence: the confidence of the head, which `sharpest` may state as well.
+        found: the pattern in the head's weights.
+        names: the head's names.
+        confidence: the head's confidence, which `sharpest` may mention too.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
-        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
+        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
         ("previous token", found.previous, f"the {size} before", ", a positional head"),
         ("same token", found.same, f"the same {size}", ", which passes on what is there"),
         ("next token", found.following, f"the next {size}", ", a positional head"),
     ]
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
-    # In a short sentence several habits may apply; prefer the one that the head is named after.
+    # In a short sentence several habits may apply; prefer the one in the head's name.
     _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
     if share > MOSTLY:
         return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
@@ -98,7 +99,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
             f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
             f"to row {entropy}."
         )
-    # The row of a word is the mean of its tokens' rows, each of which may be focused, so check the confidence as well.
+    # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
     if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
         return f"This head spreads its attention widely {entropy}."
     rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
@@ -106,7 +107,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
 
 
 def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
-    """Return sentences of Markdown about rows in which the head does not behave as its name says."""
+    """Return Markdown sentences about rows in which a head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
@@ -127,7 +128,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
 
 
 def _outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
-    """Return at most one sentence of Markdown: the row that deviates most from the head's name, and how many do."""
+    """Return a Markdown sentence about the row that contradicts the head's name most; empty if no row does."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:
         return []
@@ -149,7 +150,7 @@ def _size(view: View) -> str:
 def _row(view: View, row: int, *, read: bool = False) -> str:
     """Return the start of a sentence about a row, such as "**it** looks at".
 
-    A decoder step is named by the token that it writes or, with `read`, by the token that it reads.
+    A decoder step is named after the token that it writes or, with `read`, after the token that it reads.
     """
     if view.axes.predicted is None:
         return f"{_label(view, row, row=True)} looks at"
@@ -161,7 +162,7 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
-    """Return the label of a row or a column, with its position if the label is not unique."""
+    """Return the label of a row or column, with its position if the label is not unique."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     labels = [group_label(group, text, words=view.axes.words) for group in groups]
     return f"{_bold(labels[position])}{place_of(labels, position)}"
@@ -172,7 +173,7 @@ def _bold(label: str) -> str:
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
-    """Return a sentence about the most focused head of all."""
+    """Return a sentence that names the most focused head; empty if no head's confidence is known."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
         return []
@@ -186,10 +187,10 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the most informative head, and the reason.
+    """Return a sentence that names the sentence's most informative head, and says why; may be empty.
 
     Args:
-        chosen: whether the user chose another head to be shown.
+        chosen: whether the user has chosen a head to show.
     """
     found = telling_head(trace, metrics)
     if np.isnan(found.confidence):

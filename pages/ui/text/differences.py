@@ -7,12 +7,12 @@ from difflib import SequenceMatcher
 
 from pages.ui.text.markup import markdown
 
-# Matches words, single punctuation characters, and gaps.
+# Matches a word, a run of spaces, or a punctuation character.
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Return two texts as Markdown in which words that the other text lacks are marked."""
+    """Return both texts as Markdown, with words marked that occur in only one of them."""
     words = WORD.findall(old), WORD.findall(new)
     marked: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -21,14 +21,14 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
             shown = markdown(text)
             if shown and operation != "equal":
                 shown = f":orange-background[**{shown}**]"
-            # Keep spaces outside of the marked text.
+            # Keep spaces outside the mark.
             before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
             marked[side].append(before + shown + (after if shown else ""))
     return "".join(marked[0]).strip(), "".join(marked[1]).strip()
 
 
 def merged_words(old: str, new: str) -> str:
-    """Return the new text as Markdown, with new words marked, and with removed words of the old text struck out."""
+    """Return one text as Markdown, in which added words are marked and removed words are struck out."""
     words = WORD.findall(old), WORD.findall(new)
     parts = []
     for operation, start, end, first, last in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -42,5 +42,5 @@ def merged_words(old: str, new: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """Return the text without spaces before punctuation, which is escaped."""
+    """Remove spaces before punctuation, which is escaped in Markdown."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

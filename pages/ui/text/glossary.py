@@ -1,6 +1,6 @@
 """The glossary of technical terms, for help texts and for docs/glossary.md.
 
-python -m pages.ui.text.glossary > docs/glossary.md
+Regenerate the document with: python -m pages.ui.text.glossary > docs/glossary.md
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import transformer.values.trace
 from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# Matches an array in the docstring of transformer/values/trace.py: name, shape, description.
+# Matches the description of an array in the docstring of transformer/values/trace.py: name, shape, text.
 ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
@@ -42,9 +42,9 @@ class Term:
     """A technical term.
 
     Attributes:
-        name: the term as the app writes it.
-        text: one or two plain sentences that explain it.
-        also: other words for the term.
+        name: the term, spelled as in the app.
+        text: an explanation in one or two plain sentences.
+        also: synonyms.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of the trace, and its names in other libraries."""
+    """An array of a `Trace`, with the corresponding names in other libraries."""
 
     name: str
     hugging_face: str
@@ -63,7 +63,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Glossary:
-    """The whole glossary: terms by the title of their group, and arrays."""
+    """The whole glossary: terms grouped by topic, and the arrays of a trace."""
 
     groups: dict[str, tuple[Term, ...]]
     arrays: tuple[Array, ...]
@@ -80,15 +80,15 @@ def glossary() -> Glossary:
 
 
 def explain(*names: str) -> str:
-    """Return Markdown for a `help=` argument that explains terms.
+    """Return Markdown that explains terms, for Streamlit's `help` argument.
 
-    Several terms get one paragraph each, which begins with the term.
+    A single term gets its explanation alone. Several terms get one paragraph each, which begins with the term.
 
     Args:
-        names: terms, or other words for them.
+        names: terms or synonyms.
 
     Raises:
-        KeyError: the glossary has no such word.
+        KeyError: the glossary lacks one of the names.
     """
     terms = _by_word()
     if len(names) == 1:
@@ -97,13 +97,13 @@ def explain(*names: str) -> str:
 
 
 def words() -> tuple[str, ...]:
-    """Return all words that `explain` accepts."""
+    """Return all terms and synonyms that `explain` accepts."""
     return tuple(_by_word())
 
 
 def explain_words_of(text: str) -> str | None:
-    """Return Markdown for a `help=` argument that explains the terms in a text; None if it contains none."""
-    # A term with synonyms is explained only once, under the longest word that occurs.
+    """Return Markdown that explains the terms in a text, for Streamlit's `help` argument; None if there are none."""
+    # Explain a term with synonyms only once, under the longest word that occurs in the text.
     found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
     return explain(*found.values()) if found else None
 
@@ -141,5 +141,5 @@ def _also(term: Term) -> str:
 
 
 if __name__ == "__main__":
-    # Write bytes, so that the file does not get the console's encoding and line endings.
+    # Write bytes, so that encoding and line endings do not depend on the console.
     sys.stdout.buffer.write(document().encode("utf-8"))

@@ -1,4 +1,4 @@
-"""A link to a head in a text. Pure."""
+"""A link to an attention head within a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class HeadLink:
-    """A link to a head in a text; layer and head count from 0."""
+    """A link to an attention head within a text; layer and head are 0-based."""
 
     kind: Kind
     layer: int

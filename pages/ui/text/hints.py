@@ -1,4 +1,4 @@
-"""Hints about possible errors in the translation of a sentence."""
+"""Hints about possible errors in the built-in model's translations."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from transformer.text.languages import language
 from transformer.text.vocabulary import BYTE
 from transformer.values.tokens import Token
 
-# 99 % of the held-out sentences have at most this many words (assets/models/en-de/README.md).
+# 99% of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# A word with this many tokens that contain letters counts as rare; no word of assets/sentences.txt has so many.
+# A word split into this many tokens with letters counts as rare; all words in assets/sentences.txt have fewer.
 MANY_TOKENS = 3
-# The maximum number of words that a hint names, and the maximum length of each in characters.
+# Maximum number of words that a hint names, and maximum length of each in characters.
 MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-# For an example and a wrong translation by the shipped model, the explanation of the error.
+# Explanations of known errors. Keys are an example sentence, and text that shows the error in the translation.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
 }
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
-# Endings that a name and a weekday can share: "Sunday's", "Sundays".
+# Endings of names and weekdays to ignore, as in "Sunday's" and "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
 # Well-known words that always begin with a capital letter.
 CAPITALISED = words_of("""
@@ -39,12 +39,12 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list[str]:
-    """Return a Markdown warning if a model has no token for some characters, and did not write them either.
+    """Return a Markdown warning if the model can neither read nor write some characters; may be empty.
 
     Args:
-        text: as typed.
-        tokens: of the text.
-        written: its translation.
+        text: the sentence as typed.
+        tokens: the sentence's tokens.
+        written: the translation.
     """
     strange = [part for part in _strange(text, tokens) if part not in written]
     if not strange:
@@ -58,12 +58,13 @@ def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list
 
 
 def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
-    """Return the distinct parts of a text that the model reads as bytes or as its symbol for unknown text."""
+    """Return the distinct parts of a text that the model reads as bytes or as its unknown token."""
     parts: list[tuple[int, int]] = []
     for token in tokens:
         if token.span and (BYTE.fullmatch(token.text) or token.role == "unknown"):
             start, end = token.span
-            # The bytes of a character share its span. Adjacent characters, such as those of an emoji, form one part.
+            # The bytes of one character share its span. Adjacent characters, such as those of an emoji, become one
+            # part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
@@ -72,7 +73,7 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """Return a warning if a text does not look like the ordinary English that the shipped model was trained on."""
+    """Return a Markdown warning if a text does not look like the built-in model's training data, ordinary English."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return [_foreign(foreign_language(words, letters))]
@@ -82,7 +83,7 @@ def unusual_spelling(text: str) -> list[str]:
 
 
 def _foreign(code: str) -> str:
-    """Advice on a text in another language; the code is empty if the language is unknown."""
+    """Return Markdown advice for a text in another language; `code` is empty if the language is unknown."""
     if not code:
         return "This doesn't look like English, and this model reads only English."
     name = language(code).name
@@ -100,11 +101,11 @@ def _foreign(code: str) -> str:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """Return Markdown about errors that the shipped model typically makes in such a text, without quoting the text.
+    """Return Markdown hints about errors that the built-in model typically makes in such a sentence; may be empty.
 
     Args:
-        text: as typed.
-        written: its translation.
+        text: the sentence as typed.
+        written: the translation.
     """
     words, _ = _letters(text)
     found = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in written]
@@ -123,16 +124,16 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a capitalised word is a name, that is, not a word that always begins with a capital letter."""
+    """Return whether a capitalised word may be a name, because it is not always capitalised."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
-    """Return the first words of a text that are rare for the model because they have many tokens; cut long words.
+    """Return the first few words that the model splits into many tokens, because they are rare; long words are cut.
 
     Args:
-        text: as typed.
-        tokens: of the text.
+        text: the sentence as typed.
+        tokens: the sentence's tokens.
     """
     found = []
     for group in word_groups(tokens, text):

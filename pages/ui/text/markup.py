@@ -1,4 +1,4 @@
-"""Escapes users' text, so that it is shown literally wherever markup is understood."""
+"""Escapes user text, so that Markdown shows it literally."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attention_atlas.browser.token_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width
-# word joiner after the first character prevents that.
+# word joiner after the first character prevents the replacement.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 
@@ -16,8 +16,8 @@ WORD_JOINER = "\u2060"
 def markdown(text: str) -> str:
     """Return Markdown that shows `text` literally: no emphasis, links, formulas, emoji codes, arrows, colours or HTML.
 
-    Right-to-left text is isolated, so that its punctuation does not move into the English around it. None of its
-    characters can undo that.
+    Right-to-left text is isolated, so that its punctuation does not move into the surrounding English. No character in
+    the text can end the isolation.
     """
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
     shown = PUNCTUATION.sub(r"\\\1", joined)

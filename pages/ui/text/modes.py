@@ -1,4 +1,4 @@
-"""Names of the replacements of a head's output, as pages show them."""
+"""Display names for what replaces a head's output."""
 
 from __future__ import annotations
 

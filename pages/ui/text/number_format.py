@@ -1,4 +1,4 @@
-"""Formats numbers and rounds weights, in figures, tables and exports alike. Pure."""
+"""Formats numbers and rounds weights, in the same way in figures, tables and exports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ DECIMALS = 4
 
 
 def typeset(value: float, form: str | int = ".2f") -> str:
-    """Format a number for a sentence or a chart, with a true minus sign at which no line breaks.
+    """Format a number for a sentence or a chart, with a true minus sign, which does not break across lines.
 
-    Files use the hyphen instead, which programs can read.
+    Files contain a hyphen instead, which programs can parse.
 
     Args:
-        form: a format specification, such as "+.2f"; an integer sets the number of decimals for `formatted`.
+        form: a format specification such as "+.2f", or the number of decimal places for `formatted`.
     """
     return with_minus(formatted(value, form) if isinstance(form, int) else format(value, form))
 
@@ -24,7 +24,7 @@ def with_minus(number: str) -> str:
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """Format a number with fixed decimals; a smaller number uses a power of ten, so that it differs from 0.
+    """Format a number with a fixed number of decimal places, or in scientific notation if it would look like 0.
 
     Zero has no sign.
     """
@@ -32,10 +32,10 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """Format the number of a model's parameters in millions, unless that would round to zero."""
+    """Format a model's number of parameters, in millions from 100,000 on."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:
-    """Round weights to `DECIMALS` decimals; halves are rounded up, as in the browser (`browser.wire.codes`)."""
+    """Round weights to `DECIMALS` decimal places, halves up, as the browser does (`browser.wire.codes`)."""
     return np.floor(weights.astype(np.float64) * 10**DECIMALS + 0.5) / 10**DECIMALS

@@ -1,4 +1,4 @@
-"""Lines of Python that reproduce a page's numbers with all their digits. Pure."""
+"""Python code, shown to users, that reproduces a page's numbers with full precision."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from transformer.values.trace import Trace
 if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
-# The note shown below such lines.
+# A note to show below the code.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """Return lines of Python that compute the shown map of one head, and write it to a file.
+    """Return Python code that computes the head's map as shown, and writes it to a file.
 
     Args:
-        layer, head: from 0.
-        folder: the folder of the model.
-        given: whether the user gave the translation.
+        layer, head: 0-based indices.
+        folder: the model's folder.
+        given: whether the user has given the translation.
         words, special: as in `transformer.analysis.view.view_of`.
     """
     as_run = special and not words
@@ -45,11 +45,11 @@ def head_lines(
 
 
 def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int) -> str:
-    """Lines that compute one head's weights in a language model that reads a text, and write them to a file.
+    """Return Python code that computes one head's attention weights in a language model, and writes them to a file.
 
     Args:
-        folder: the folder of the model; None for the one that ships.
-        layer, head: from 0.
+        folder: the model's folder; None for the built-in model.
+        layer, head: 0-based indices.
     """
     path = "" if folder is None else f"Path({path_label(folder)!r})"
     return "\n".join(
@@ -69,12 +69,12 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
 def effect_lines(
     trace: Trace, interventions: Interventions, *, folder: Path | None, given: bool, draws: int | None = None
 ) -> str:
-    """Return lines of Python that compute the effect of switched heads on the translation, and on each of its steps.
+    """Return Python code that computes how switching heads off affects the translation and each of its steps.
 
     Args:
-        folder: the folder of the model.
-        given: whether the user gave the translation.
-        draws: the number of draws of the mode "resample"; None in other modes.
+        folder: the model's folder.
+        given: whether the user has given the translation.
+        draws: the number of sampled sentences in the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
     return "\n".join(
@@ -91,12 +91,12 @@ def effect_lines(
 def importance_lines(
     trace: Trace, mode: Mode, *, folder: Path | None, given: bool, seed: int | None = None, draws: int | None = None
 ) -> str:
-    """Return lines of Python that compute the importance of every head for a sentence.
+    """Return Python code that computes every head's importance for a sentence.
 
     Args:
-        folder: the folder of the model.
-        given: whether the user gave the translation.
-        seed, draws: the seed and the number of draws of the mode "resample"; None in other modes.
+        folder: the model's folder.
+        given: whether the user has given the translation.
+        seed, draws: the seed and the number of sampled sentences in the mode "resample"; None in other modes.
     """
     return "\n".join(
         (
@@ -118,11 +118,11 @@ def effects_lines(
     seed: int | None = None,
     draws: int | None = None,
 ) -> str:
-    """Lines that measure an effect of every head over sentences.
+    """Return Python code that measures an effect of every head over several sentences.
 
     Args:
         effect: a key of `transformer.surveys.effects.EFFECTS`.
-        folder: of the model.
+        folder: the model's folder.
         seed, draws: as in `importance_lines`.
     """
     return "\n".join(
@@ -141,10 +141,10 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return lines of Python that compute the patched run's choice of token, and the text that it writes.
+    """Return Python code that computes the patched run's choice between the two tokens, and the translation it writes.
 
     Args:
-        folder: the folder of the model.
+        folder: the model's folder.
     """
     prefix = list(question.target[: question.step])
     return "\n".join(
@@ -161,15 +161,15 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
 
 
 def loading(folder: Path | None) -> str:
-    """Return the expression that loads a model: from a folder, or the one that ships if there is no folder."""
+    """Return the Python expression that loads a model; a folder of None stands for the built-in model."""
     return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
 def _drawn(**numbers: int | None) -> str:
-    """Return the source of further arguments, without those that are None."""
+    """Return Python source for keyword arguments, without those that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
 def _read(trace: Trace, given: bool) -> str:
-    """Return the source of the text arguments: the sentence, and the translation if the user gave it."""
+    """Return Python source for the text arguments: the sentence, and the translation if the user has given it."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

@@ -1,4 +1,4 @@
-"""A list of sentences from a text that a user pasted, or from a file; untrusted, so bounded. Pure."""
+"""Parses a list of sentences that a user has pasted or loaded; the text is untrusted, so its size is limited."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from transformer.text.normalisation import valid
 
 MAX_SENTENCES = 200
-# Characters of one sentence; no model that ships reads more.
+# Maximum length of a sentence in characters, above the limit of every shipped model.
 LONGEST = 1_000
-# Bytes of a text that the browser sends: as many as a full list of usual sentences.
+# Maximum size in bytes of a text from the browser, enough for a full list of typical sentences.
 MAX_BYTES = 200_000
 
 
 @dataclass(frozen=True)
 class SentenceList:
-    """Sentences in their order, each once.
+    """Distinct sentences, in order.
 
     Attributes:
-        sentences: at most `MAX_SENTENCES`.
-        said: one sentence on what is wrong, or was left out; empty if nothing was.
+        sentences: at most `MAX_SENTENCES` sentences.
+        said: a message about what is wrong or was left out; empty if there is nothing to report.
     """
 
     sentences: tuple[str, ...] = ()
@@ -27,11 +27,11 @@ class SentenceList:
 
 
 def sentences_in(text: str) -> SentenceList:
-    """The lines of a text that are not blank; each is one sentence."""
+    """Return the sentences in a text, one per line that is not blank, without repetitions."""
     if len(text) > MAX_BYTES:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:
-        return SentenceList(said="This is no plain text: save it as UTF-8 text, one sentence per line.")
+        return SentenceList(said="This is not plain text: save it as UTF-8 text, one sentence per line.")
     lines = [line.strip() for line in valid(text).removeprefix("\ufeff").splitlines()]
     written = [line for line in lines if line]
     fitting = [line for line in written if len(line) <= LONGEST]

@@ -1,4 +1,4 @@
-"""Removes the folders of the server from texts that users see."""
+"""Removes the server's folder names from texts that users see."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:
-    """Make paths in a text relative to the folder of the app, the working folder, or the folder of models."""
+    """Make the paths in a text relative to the app's folder, the working directory, the home or the models folder."""
     places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
     if models := os.environ.get(VARIABLE):
         places[str(Path(models).absolute())] = Path(models).name
-    # Skip the root of the file system, which is part of every path.
+    # Skip the root of the file system, which is a prefix of every path.
     for place in sorted((each for each in places if each != os.path.sep), key=len, reverse=True):
         text = text.replace(f"{place}{os.path.sep}", f"{places[place]}{os.path.sep}" if places[place] else "")
     return text
 
 
 def path_label(path: Path) -> str:
-    """Return a path as users see it, with "/" between its parts."""
+    """Return a path in the form that users see: relative, and with "/" as the separator."""
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 
 def error_text(error: Exception | str) -> str:
-    """Return Markdown of an error's message."""
+    """Return an error's message as Markdown, without server paths."""
     return markdown(without_server_paths(str(error)))

@@ -1,4 +1,4 @@
-"""The language that a text is written in, from its script and its function words. Pure."""
+"""Detects the language of a text from its script and its function words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 
 def words_of(listed: str) -> frozenset[str]:
-    """The words of a list with spaces between them."""
+    """Return the set of words in a space-separated list."""
     return frozenset(listed.split())
 
 
-# The most frequent function words of English, and of the languages that people try first. Words that English also has
-# ("die", "war", "in") are left out.
+# The most frequent function words of English, and of the languages that users are most likely to try. Words that are
+# also English ("die", "war", "in") are left out.
 ENGLISH = words_of("""
     the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
     at for with this that my your his her our their what who where when why how have has had will would can
@@ -30,7 +30,7 @@ OTHER = {
     "pl": "jest nie się na to jak z",
 }
 FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
-# Languages by the first word of their letters' Unicode names; a script of several languages has the most frequent one.
+# Language codes by the first word of a letter's Unicode name; for a script of several languages, the most common one.
 SCRIPTS = {
     "CJK": "zh",
     "HIRAGANA": "ja",
@@ -44,12 +44,12 @@ SCRIPTS = {
     "HEBREW": "he",
     "THAI": "th",
 }
-# Letters that the most frequent language of their script does not have.
+# Letters that tell a language apart from the most common language of its script.
 LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
 def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
-    """Whether a text is in another script, or has the function words of another language."""
+    """Return whether a text is in another script, or contains more of another language's function words."""
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:
@@ -60,19 +60,19 @@ def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
 
 
 def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
-    """The code of the language of a text for which `not_english` holds; empty if it is not one that this module knows.
+    """Return the code of the language of a text that is not English; empty if the language is not recognised.
 
     Args:
-        words, letters: of the text.
+        words, letters: the text's words and letters.
     """
     scripts = _scripts(letters)
     if scripts["LATIN"] >= len(letters) / 2:
         counts = {code: sum(word in known for word in _lower(words)) for code, known in FOREIGN.items()}
         first, second = sorted(counts.values())[:-3:-1]
-        # Words such as "la" belong to several languages.
+        # A tie says nothing, because words such as "la" belong to several languages.
         return max(counts, key=lambda code: counts[code]) if first > second else ""
     if scripts["HIRAGANA"] + scripts["KATAKANA"]:
-        # Japanese has Chinese characters, too.
+        # Japanese text also contains Chinese characters, so check this first.
         return "ja"
     for code, own in LETTERS.items():
         if set(own) & set("".join(letters).lower()):

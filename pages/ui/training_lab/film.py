@@ -1,4 +1,4 @@
-"""A training run as a film: a JavaScript component that receives all moments at once and plays them on its own."""
+"""A training run as an animation: a JavaScript component that receives all snapshots at once and plays them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.tasks.run import TaskRun
 from transformer.values.kinds import KINDS, Kind
 
 KEY = "training_film"
-# The parameters that the user can change in the film.
+# The parameters that the user can change in the animation.
 VIEW = ("moment", "score", *KINDS)
-# The name of a training run, and the values of the parameters in VIEW.
+# The name of the training run, and the values of the parameters in VIEW.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
 
 
 def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
-    """Draw the film.
+    """Show a training run as an animation.
 
     Args:
-        run: the training so far.
-        events: the events of the training.
-        name: a name that distinguishes the training from other training runs of this user.
+        run: the training run up to now.
+        events: the events of the training run.
+        name: identifies the training run among those of the user.
         running: whether the training continues.
     """
     now = name, _view(session.params(LabParams))
@@ -45,7 +45,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         SYNCED.received(sent, (name, _view(seen)))
 
     task = task_named(run.config.task)
-    with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
+    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {written(run)}"):
         draw_film(
             key=KEY,
             on_view_change=store,
@@ -57,13 +57,13 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
 
 def written(run: TaskRun) -> str:
-    """Return the item whose attention is shown."""
+    """Return the item whose attention is shown, with the right answer."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
 
 
 def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
-    """Return layer and head of each kind that the film shows, as `Film.headOf` in assets/training_lab/film.js does."""
+    """Return the (layer, head) shown for each attention kind, as `Film.headOf` does in assets/training_lab/film.js."""
     first = {event.kind: event for event in reversed(events) if event.kind is not None}
     found: dict[Kind, tuple[int, int]] = {}
     for kind in KINDS:

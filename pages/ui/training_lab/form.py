@@ -1,4 +1,4 @@
-"""The form for a training's settings, each within its limits."""
+"""The form for the settings of a training run, with limits that keep training short."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from transformer.tasks.run import TaskRun
 
 OPTIMIZER_NAMES = {
     "muon": "Muon, as for the translation model",
-    "adam": "Adam, PyTorch’s",
-    "adam-by-hand": "Adam, written out by hand",
+    "adam": "Adam, from PyTorch",
+    "adam-by-hand": "Adam, hand-written",
 }
-# Numbers that the page can set, and their names in the training configuration.
+# Numeric settings on the page, and the corresponding fields of the task configuration.
 NUMBERS = {
     "rate": "learning_rate",
     "decay": "weight_decay",
@@ -28,7 +28,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Draw the choice of the task; a new task starts with default choices."""
+    """Show the choice of task; a new task resets the examined step, score, heads and item."""
     before = session.params(LabParams).task
 
     def changed() -> None:
@@ -49,7 +49,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """Return the page's settings for a configuration; None if it exceeds the limits that keep training short."""
+    """Return page settings that match a configuration; None if it exceeds the page's limits."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
@@ -59,7 +59,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """State the settings of the task's recorded training, and offer to use them; draws nothing if they are the same."""
+    """Describe the recorded training run's settings, and offer to use them; show nothing if they are already set."""
     params = session.params(LabParams)
     if config == params.config:
         return
@@ -69,17 +69,17 @@ def show_recorded_settings(config: TaskConfig) -> None:
         f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
     )
     if settings is None:
-        st.caption(f"{said}: too much to wait for here.")
+        st.caption(f"{said}, which would take too long here.")
     else:
         st.caption(f"{said}.")
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
 
 
 def settings_form(recorded: TaskRun | None) -> None:
-    """Draw all other settings.
+    """Show the form for all settings except the task.
 
     Args:
-        recorded: the recorded training of the task, if there is one.
+        recorded: the task's recorded training run; None if there is none.
     """
     params = session.params(LabParams)
     task = task_named(params.task)
@@ -90,15 +90,15 @@ def settings_form(recorded: TaskRun | None) -> None:
     first, second = st.columns(2)
     with first:
         st.markdown("**The Transformer**", help=explain("layer", "head", "residual stream"))
-        st.number_input("Layers of encoder and decoder", step=1, **bind_number(LabParams, "layers"))
-        st.number_input("Heads of every layer", step=1, **bind_number(LabParams, "heads"))
+        st.number_input("Layers in encoder and decoder", step=1, **bind_number(LabParams, "layers"))
+        st.number_input("Heads per layer", step=1, **bind_number(LabParams, "heads"))
         st.segmented_control("Width", WIDTHS, required=True, **bind(LabParams, "width"))
         st.number_input("Seed", step=1, **bind_number(LabParams, "seed"))
     with second:
         st.markdown("**Its training**", help=explain("optimizer", "learning rate", "batch", "weight decay"))
         st.selectbox("Optimiser", OPTIMIZERS, format_func=OPTIMIZER_NAMES.__getitem__, **bind(LabParams, "optimizer"))
-        st.number_input("Learning rate at its peak", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
-        st.number_input("Steps of warm-up", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
+        st.number_input("Peak learning rate", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
+        st.number_input("Warm-up steps", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
         st.number_input("Items per step (batch)", step=8, **bind_number(LabParams, "items"))
         st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
         st.number_input(
@@ -106,6 +106,6 @@ def settings_form(recorded: TaskRun | None) -> None:
             step=0.01,
             format="%g",
             disabled=params.optimizer == "adam-by-hand",
-            help="The optimiser written out by hand has none." if params.optimizer == "adam-by-hand" else None,
+            help="The hand-written optimiser has no weight decay." if params.optimizer == "adam-by-hand" else None,
             **bind_number(LabParams, "decay"),
         )

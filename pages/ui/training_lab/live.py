@@ -1,4 +1,4 @@
-"""A training run that continues while it is shown: each run of a fragment computes a slice of it."""
+"""A live training run: a Streamlit fragment that reruns periodically and trains for a short time slice each time."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
 
-# SLICE is the length of a slice in seconds, during which no other user's sentence is read. EVERY is the time from the
-# start of one slice to that of the next.
+# SLICE is the length of a time slice in seconds, during which no other user's sentence is translated. EVERY is the
+# interval between the starts of two slices.
 SLICE = 0.15
 EVERY = 0.2
 TAB = "_tab"
-# Session key of the number of training runs that a user has begun, which names the last one. Session key of whether a
-# training run should exist.
+# Session-state keys: how many training runs the user has begun, which identifies the latest one; and whether one should
+# exist.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
-# Session key of the error that stopped a training run, if there was one.
+# Session-state key of the error that stopped the training run, if there was one.
 STOPPED = "_training_stopped"
 
 TRAININGS = Trainings()
-# `settle` is called once per process here, because the process may not have loaded the translation model.
+# Tune memory and threads once per process. Loading the translation model would do so, but it may not be loaded.
 prepare = cache(settle)
 
 
 def own_training() -> Training | None:
-    """Return the current user's training run, if it has the chosen task."""
+    """Return the user's own training run; None if there is none for the chosen task."""
     training = TRAININGS.of(_tab())
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
 def recorded() -> TaskRun | None:
-    """Return the recorded training run of the chosen task; if its file is damaged, show a message and return None."""
+    """Return the chosen task's recorded training run; show a message and return None if its file is damaged."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -54,7 +54,7 @@ def _tab() -> BrowserTab:
 
 
 def begin() -> Training:
-    """Create a new, paused training run with the current settings."""
+    """Create a new training run with the current settings; it does not start yet."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
     st.session_state[BEGUN] = True
@@ -64,12 +64,12 @@ def begin() -> Training:
 
 
 def reset() -> None:
-    """Callback: go back to the initial weights."""
+    """Callback: replace the training run with a new one at step 0."""
     begin()
 
 
 def leave() -> None:
-    """Callback: drop the training run, and show the recorded one."""
+    """Callback: drop the user's own training run, and return to the recorded one."""
     for key in (BEGUN, STOPPED):
         st.session_state.pop(key, None)
     session.store(session.params(LabParams).from_the_beginning())
@@ -77,7 +77,7 @@ def leave() -> None:
 
 
 def start() -> None:
-    """Callback: begin or continue training."""
+    """Callback: start or continue training."""
     TRAININGS.start(_of_the_settings())
 
 
@@ -96,7 +96,7 @@ def one_step() -> None:
 
 
 def _of_the_settings() -> Training:
-    """Return the existing training run if it has the current settings and can continue, or else a new one."""
+    """Return the user's training run if it has the current settings and can continue, or else a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
@@ -104,7 +104,7 @@ def _of_the_settings() -> Training:
 
 
 def _advance(training: Training, *, steps: int | None = None) -> None:
-    """Train for a slice, while no user's sentence is read."""
+    """Train for one time slice, or for some steps, while no user's sentence is translated."""
     try:
         with MODEL_LOCK:
             training.trainer.advance(steps=steps, seconds=SLICE)
@@ -116,11 +116,11 @@ def _advance(training: Training, *, steps: int | None = None) -> None:
 
 
 def controls(training: Training | None, *, with_recorded: bool) -> None:
-    """Draw the buttons to start, pause, step and reset; for a recorded training run, draw only start.
+    """Show the buttons to start, pause, step and reset training; if a recorded run is shown, only a button to start.
 
     Args:
-        training: the shown training run; None for a recorded one.
-        with_recorded: whether there is a recorded training run to return to.
+        training: the training run on the page; None for a recorded one.
+        with_recorded: whether the task has a recorded training run to return to.
     """
     if training is None:
         st.button(
@@ -153,7 +153,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
         icon=":material/restart_alt:",
         disabled=same and not step,
         on_click=reset,
-        help="Back to the first weights, before the first step.",
+        help="Back to the initial weights, before the first step.",
     )
     if with_recorded:
         st.button(
@@ -166,10 +166,10 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
 
 
 def show_training(training: Training) -> None:
-    """Draw a training, and let it continue in slices while it runs."""
+    """Show a training run, which continues in time slices while it is running."""
     if training.trainer.config != session.params(LabParams).config:
         st.caption("Settings changed; they apply to the next training.")
-    # The fragment runs periodically only while the training is running.
+    # The fragment reruns periodically only while training is running.
     st.fragment(_slice, run_every=EVERY if training.running else None)()
 
 
@@ -185,28 +185,28 @@ def _slice() -> None:
     show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
     if waiting:
         st.info(
-            f"{MAX_ACTIVE} trainings are running on this server. Yours continues as soon as one of them ends or pauses."
+            f"{MAX_ACTIVE} training runs are active on this server. Yours continues when one of them ends or pauses."
         )
     if STOPPED in st.session_state:
         st.warning(
             f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "
-            "What was learned before is still here."
+            "What the model had learned before is kept."
         )
     if was_running and not training.running:
-        # A run of the whole page stops the periodic runs of the fragment.
+        # Only a rerun of the whole page stops the fragment's periodic reruns.
         st.rerun()
 
 
 def speed_of(run: TaskRun) -> str:
-    """Return a sentence about the training speed; empty until the speed is known."""
+    """Return a sentence about the training speed; empty before the first step."""
     return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
-    """Show a message if the user's training run was dropped to make room for others."""
+    """Show a message if the user's training run was dropped to make room for those of others."""
     if st.session_state.get(BEGUN) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(BEGUN)
         st.info(
-            f"Your training was dropped to make room, because this server keeps {MAX_TRAININGS} trainings. The same "
+            f"Your training run was dropped to make room, because this server keeps {MAX_TRAININGS} of them. The same "
             "settings give the same result."
         )

@@ -1,4 +1,4 @@
-"""Shows the model's answer at the examined moment to an item that the user types."""
+"""Lets the user type an item, and shows the model's answer at the examined training step."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
-# Session key of the task and an invalid item typed for it, so that the box keeps showing the item.
+# Session-state key of an invalid item and the task it was typed for, so that the box keeps showing the item.
 TYPED = "_typed_item"
-# Session key of the last question and its answer.
+# Session-state key of the last question and its answer.
 ANSWERED = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
-    """Draw the box, the answer, and the attention of the model while it writes the answer.
+    """Show the box, the model's answer, and the attention while the model writes the answer.
 
     Args:
-        run: the training run whose model answers.
-        name: the name of the run.
-        heads: the shown layer and head of each kind.
+        run: the training run.
+        name: identifies the training run among those of the user.
+        heads: the (layer, head) to show for each attention kind.
     """
     task = task_named(run.config.task)
     params = session.params(LabParams)
@@ -92,7 +92,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAns
 
 
 def describe_answer(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
-    """Return Markdown that states the answer, whether it is right, and how certain the model was of each token."""
+    """Return Markdown with the model's answer, whether it is right, and the probability of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)
     written = task.write(found.written) or "nothing"

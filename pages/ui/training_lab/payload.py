@@ -1,4 +1,4 @@
-"""Encodes a training run for the browser: its losses, every head's scores, and all attention of every snapshot."""
+"""Encodes a training run for the browser: losses, scores of all heads, and all attention maps of every snapshot."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
-# Labels of the start and end symbols, shorter than on other pages because they cannot be confused with single letters.
+# Labels of the start and end symbols, without brackets because all other tokens are single characters.
 START, END = "start", "end"
-# The maximum number of points in a line; with more points it would look the same.
+# Maximum number of points in a curve; more would not be visible.
 MAX_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
-    """Return a message of `attention_atlas.browser.wire`, with the codes of all kinds of each snapshot in order.
+    """Encode a training run as a message in the format of `attention_atlas.browser.wire`.
+
+    The message's array holds one row per snapshot, with the attention weights of all kinds one after the other.
 
     Args:
-        run: the training so far.
-        events: the events of the training.
-        header: further values that the browser needs.
+        run: the training run up to now.
+        events: the events of the training run.
+        header: further values for the browser.
     """
     snapshots = run.snapshots
     item = run.item
@@ -82,12 +84,12 @@ def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any
 
 
 def kind_labels(source: Tokens, read: Tokens, predicted: Tokens) -> dict[Kind, tuple[list[str], list[str]]]:
-    """Return the labels of rows and columns for each kind.
+    """Return the row and column labels of each attention kind.
 
     Args:
         source: the source tokens, without the end symbol.
         read: the tokens that the decoder reads, without the start symbol.
-        predicted: the predicted tokens, one more than those in `read`.
+        predicted: the predicted tokens, one more than `read`.
     """
     columns, reads = [*source, END], [START, *read]
     steps = [f"in: {token} → out: {out}" for token, out in zip(reads, predicted, strict=True)]
@@ -95,17 +97,17 @@ def kind_labels(source: Tokens, read: Tokens, predicted: Tokens) -> dict[Kind, t
 
 
 def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
-    """Return the mask of a kind, bool [R, C], True where a row may look.
+    """Return the mask of an attention kind, bool [R, C]; True where a row may look.
 
     Args:
-        weights: [..., R, C].
+        weights: the attention weights, [..., R, C].
     """
     everywhere = np.ones(weights.shape[-2:], dtype=bool)
     return np.tril(everywhere) if kind == "decoder" else everywhere
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Average the loss over equal parts of the training; return the middle step and mean loss of each part."""
+    """Split the training into at most MAX_POINTS equal parts; return each part's middle step and mean loss."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [
@@ -115,6 +117,6 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
-    """Return each snapshot's scores, [L, H], as a flat list; scores that do not apply are None."""
+    """Return the scores of each snapshot, [L, H], as a flat list, with None for scores that are not defined."""
     found = np.stack(scores).reshape(len(scores), -1).round(4)
     return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

@@ -1,4 +1,4 @@
-"""Training runs that a command has recorded, which are played without computation."""
+"""Recorded training runs, which are replayed without computing anything."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FOLDER = ASSETS / "recorded_runs"
 
 
 def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
-    """Return the recorded training of a task; None if there is none.
+    """Return a task's recorded training run; None if there is none.
 
     Raises:
-        TaskError: its file is damaged, or belongs to another task; the message is one line.
+        TaskError: the file is damaged or belongs to another task; the message is one line.
     """
     path = folder / f"{task}.npz"
     if not path.is_file():
@@ -30,14 +30,14 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     return run
 
 
-# This does not use `st.cache_resource`, because any browser can clear that cache.
+# `st.cache_resource` would not do, because any browser can clear that cache.
 @cache
 def _read(path: Path) -> TaskRun:
     return load_run(path)
 
 
 def command_of(run: TaskRun) -> str:
-    """Return the command that repeats the training."""
+    """Return the command that repeats a training run."""
     config = run.config
     defaults = TaskConfig(task=config.task)
     options = [

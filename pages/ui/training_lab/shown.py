@@ -1,4 +1,4 @@
-"""Shows a live or recorded training run: the film, the meaning of its numbers, and the box for the user's item."""
+"""Shows a live or recorded training run: the animation, an explanation, and the box for the user's own item."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.values.kinds import KINDS
 
 
 def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
-    """Draw all parts of a training run.
+    """Show a training run with all its parts.
 
     Args:
-        run: the training so far.
-        name: a name that distinguishes it from other training runs of this user.
+        run: the training run up to now.
+        name: identifies the training run among those of the user.
         running: whether the training continues.
-        speed: a sentence about the speed; empty for a recorded training run.
+        speed: a sentence about the training speed; empty for a recorded run.
     """
-    # Write a choice made within the fragment to the address; outside of a fragment, the address already has it.
+    # A choice made within the fragment must be written to the URL here; otherwise the URL is already up to date.
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
@@ -54,23 +54,23 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
 
 def spectrum_words(run: TaskRun) -> str:
-    """Return the meaning of the bars of a modular task, and their final state."""
+    """Explain the Fourier spectrum of a modular arithmetic task, and compare its first and last state."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
     return (
         f"The bars are the Fourier spectrum of the numbers’ embeddings, each of whose {run.config.d_model} columns "
-        "is a sum of waves over the numbers. Random embeddings have all frequencies alike: the five largest have "
-        f"{before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
+        "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: the five largest "
+        f"have {before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
         f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}."
     )
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """Describe the last event up to a moment in one line.
+    """Describe the latest event up to a training step, in one line.
 
     Args:
-        moment: a step; NEWEST for the last one.
+        moment: the training step; NEWEST for the last one.
     """
     step = run.snapshots[-1 if moment == NEWEST else run.index_at(moment)].step
     happened = [event.text for event in found if event.step <= step]
@@ -78,7 +78,7 @@ def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
 
 
 def moments(run: TaskRun) -> pd.DataFrame:
-    """Return a table with one row per snapshot: the losses and the scores that the curves show."""
+    """Return a table with one row per snapshot: the losses, and the scores plotted as curves."""
     columns: dict[str, list[float]] = {
         "step": [snapshot.step for snapshot in run.snapshots],
         "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],

@@ -1,7 +1,7 @@
-"""The training runs of all users of this server: one per user, and only a few at once.
+"""The training runs of all users of the server: one per browser tab, of which only a few run at once.
 
-There are no training threads. A training run continues only while its page requests the next slice. When the user
-leaves the page, closes the browser or loses the network, nothing runs, so nothing has to be stopped.
+There are no training threads. A training run only continues when its page requests the next time slice. If the user
+leaves the page, closes the browser or loses the network, the run simply stops, and nothing needs to be cleaned up.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from transformer.tasks.config import TaskConfig
 from transformer.tasks.trainer import TaskTrainer
 
 MAX_ACTIVE = 2
-# The maximum number of training runs in memory; at the largest settings of the page, each takes 20 to 70 MB.
+# Maximum number of training runs in memory. With the page's largest settings, each takes 20 to 70 MB.
 MAX_TRAININGS = 6
-# Seconds without a request for a slice after which a training run counts as abandoned.
+# Seconds without a request after which a training run counts as abandoned.
 PATIENCE = 8.0
 
 
 class BrowserTab:
-    """A browser tab; its training run is dropped together with it."""
+    """A browser tab, used as a weak key: when the tab's session ends, its training run is dropped."""
 
 
 @dataclass(eq=False)
@@ -31,10 +31,10 @@ class Training:
     """A training run, and whether it should continue.
 
     Attributes:
-        trainer: the trainer, with the learned state.
-        running: whether the run takes its next slice as soon as it may.
-        number: the order in which runs were started; smaller numbers started earlier.
-        asked: the time of the last request for a slice.
+        trainer: the trainer, which holds the model.
+        running: whether the run continues whenever it gets a time slice.
+        number: the rank in order of starting; runs with smaller numbers started earlier.
+        asked: the time of the last request for a time slice, in seconds.
     """
 
     trainer: TaskTrainer
@@ -44,12 +44,12 @@ class Training:
 
 
 class Trainings:
-    """The training runs by user; thread-safe.
+    """Registry of training runs, one per browser tab; thread-safe.
 
     Args:
-        max_active: the maximum number of training runs that are active at once.
-        limit: the maximum number of training runs that are kept; the one viewed longest ago is dropped first.
-        patience: the number of seconds without a request after which a run counts as abandoned.
+        max_active: the maximum number of training runs that run at once.
+        limit: the maximum number of training runs to keep; the one viewed longest ago is dropped first.
+        patience: the seconds without a request after which a training run counts as abandoned.
         clock: returns the time in seconds.
     """
 
@@ -62,13 +62,13 @@ class Trainings:
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience
         self._clock = clock
-        # Ordered by the time at which they were last viewed.
+        # Ordered by when they were last viewed, the oldest first.
         self._all: WeakKeyDictionary[BrowserTab, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
 
     def begin(self, tab: BrowserTab, config: TaskConfig) -> Training:
-        """Replace the user's last training run with a new one that has not started."""
+        """Replace the tab's training run with a new one that has not started."""
         training = Training(TaskTrainer(config))
         with self._lock:
             self._all.pop(tab, None)
@@ -79,7 +79,7 @@ class Trainings:
         return training
 
     def of(self, tab: BrowserTab) -> Training | None:
-        """Return the user's training, paused if its page was left; None if it was dropped to make room for others."""
+        """Return the tab's training run, paused if the user had left the page; None if there is none."""
         with self._lock:
             training = self._all.pop(tab, None)
             if training is not None:
@@ -88,18 +88,18 @@ class Trainings:
             return training
 
     def leave(self, tab: BrowserTab) -> None:
-        """Drop the user's training."""
+        """Drop the tab's training run."""
         with self._lock:
             self._all.pop(tab, None)
 
     def start(self, training: Training) -> None:
-        """Mark the training run as running; it continues as soon as a seat is free."""
+        """Mark a training run as running; it continues as soon as it is among the earliest started ones."""
         with self._lock:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
 
     def has_seat(self, training: Training) -> bool:
-        """Whether a training may take its next slice: it is among the earliest started ones that are still running."""
+        """Return whether a training run may take a time slice, because only the earliest started runs may."""
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))

@@ -1,1 +1,1 @@
-"""Parts of the first page."""
+"""Parts of the Translate page."""

@@ -1,4 +1,4 @@
-"""The film of the sentence: a component on the first page, and an HTML file."""
+"""The animation that follows one word through the model, as a component on the page and as an HTML file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ draw_film = figure_component("sentence_film/sentence_film")
 
 
 def show_film(reading: Reading, word: int) -> OpenedPage:
-    """Draw the film of a source word and the button that saves it; return the record of which link was clicked.
+    """Show the animation and a button to download it; return a record of the link that the user clicked in it.
 
     Args:
-        word: as for `sentence_film`.
+        word: the source word to follow, as in `sentence_film`.
     """
     metrics: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in PAGES}
     message = {
@@ -61,7 +61,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
 
 
 def film_file(message: dict[str, Any], title: str) -> str:
-    """Return an HTML file with the film from its first frame, without links to pages."""
+    """Return an HTML file with the animation, without links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
     asked = {"number": 1, "params": {"frame": 1}}
     return filled(

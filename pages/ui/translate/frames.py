@@ -1,4 +1,4 @@
-"""The texts and numbers of the film's frames, with the pages that they open. Pure."""
+"""The frames of the animation that follows one word: texts, numbers, and the page that each frame links to."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# How many numbers of a vector, tokens of a sentence, and tokens of the vocabulary fit into a frame.
+# How many components of a vector, tokens of a sentence, and tokens of the vocabulary fit into a frame.
 DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
-# A smaller share is shown as "≈ 0".
+# Shares smaller than this are shown as "≈ 0".
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
-ORDER = " Those of its position are added: the order of the words counts."
+ORDER = " The numbers of its position are added, because word order matters."
 HEAD = "layer={layer}&head={head}&words=false&hide=false"
 INSIDE = "inside_part=stages&inside_stage=encoder."
-# The title, sentences, page and address of each frame; `film_frames` fills in the values.
+# The title, text, page and URL parameters of each frame, with placeholders that `film_frames` fills in.
 FRAMES = {
     "words": (
         "A sentence",
@@ -37,7 +37,7 @@ FRAMES = {
     ),
     "tokens": (
         "Words become tokens",
-        "A token is a word or a part of one. The model knows each by its number.",
+        "A token is a word or a part of one. The model knows each by its ID.",
         "inside_a_layer",
         INSIDE + "pieces",
     ),
@@ -101,10 +101,10 @@ FRAMES = {
         "step={later}",
     ),
 }
-# The name of each line of numbers.
+# The name of each row of numbers.
 LINES = {
     "tokens": "Tokens of each word",
-    "ids": "Number in the vocabulary",
+    "ids": "ID in the vocabulary",
     "position": "+ vector of position {position}",
     "embedding": "Vector of {token}: {shown} of its {size} numbers",
     "input": "= what enters the first layer{normalised}",
@@ -127,12 +127,12 @@ def film_frames(
     languages: Languages,
     vocabulary: TextVocabulary,
 ) -> list[dict[str, Any]]:
-    """Return the frames in the format that assets/sentence_film/sentence_film.js describes.
+    """Return the frames in the format described in assets/sentence_film/sentence_film.js.
 
     Args:
-        trace, weights, metrics, word: as for `sentence_film`.
-        languages: the languages of the model.
-        vocabulary: the vocabulary of the translation's language.
+        trace, weights, metrics, word: as in `sentence_film`.
+        languages: the model's languages.
+        vocabulary: the target vocabulary.
     """
     film = {frame.name: frame for frame in sentence_film(trace, weights, metrics, word)}
     words = source_words(trace)
@@ -184,7 +184,7 @@ def film_frames(
         else:
             label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
             label = label if shown.name == "ids" else bare(label)
-        # A word gets the key of its first token, so that it appears at that token's position.
+        # A word gets the key of its first token, so that the animation starts at that token's position.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
         if shown.seen is not None and not shown.seen[at]:
             return {**found, "number": "masked", "mark": "masked"}
@@ -232,5 +232,5 @@ def film_frames(
 
 
 def _largest(numbers: np.ndarray, *also: int) -> set[int]:
-    """Return the positions in `also` and those of the largest numbers, as many as fit into a frame."""
+    """Return as many positions as fit into a frame: those in `also`, then those of the largest numbers."""
     return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

@@ -1,1 +1,1 @@
-"""The "What mattered" page: attribution of a predicted word to the words that were read."""
+"""Parts of the "What mattered" page: attribution of a predicted word to the words that the model has read."""

@@ -1,4 +1,4 @@
-"""Compares the methods with each other, and with the effect of deleting the words that they rank first."""
+"""Compares the rankings of the attribution methods, and tests each by deleting words in the ranking's order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 
 
 def show_agreement(reading: Reading) -> None:
-    """Draw the matrix of agreement between all methods, and on request the deletion curves."""
+    """Show how far all attribution methods agree and, on request, the deletion curves."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -55,7 +55,7 @@ def show_agreement(reading: Reading) -> None:
         square,
         main_figure(
             f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
-            "1: the same order of the words, −1: the reverse; grey cannot be told from chance",
+            "1: the same order of the words, −1: the reverse; grey: could be chance",
         ),
     ):
         show_altair(
@@ -89,7 +89,8 @@ def show_agreement(reading: Reading) -> None:
 def pair_table(agreed: Agreement) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
-    It has tau, the number of ranked words, the chance band, and whether both methods rank the same word first.
+    Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
+    column says whether both methods rank the same word first.
     """
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
@@ -109,7 +110,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
-    """Return Markdown that states which conclusions the numbers allow, and which they do not."""
+    """Return Markdown that says which conclusions the agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
@@ -207,7 +208,7 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
-    """Return a table with one row per method: the mean heights of its curves, in nats."""
+    """Return a table with one row per method: the mean heights of its deletion curves, in nats."""
     return pd.DataFrame(
         [
             {
@@ -224,7 +225,7 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 
 def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
-    """Return a chart of a method's two deletion curves, and the range of curves in random order."""
+    """Return a chart of one method's two deletion curves, with a band for the curves of random orders."""
     steps = np.arange(len(curves.best_first))
     lines = pd.concat(
         [
@@ -265,7 +266,7 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
 
 
 def describe_faithful(method: Method, curves: DeletionCurves) -> str:
-    """Return Markdown that states from the numbers whether a method's order differs from random orders."""
+    """Return Markdown that says whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"

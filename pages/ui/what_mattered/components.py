@@ -1,4 +1,4 @@
-"""Direct contributions to the predicted word: all components of its logit, sorted."""
+"""Shows the direct contribution of every model component to the predicted word's logit, sorted."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
-# Numbers of bars that are shown before the user requests all, on the page and in lecture mode.
+# Number of bars shown until the user asks for all, on the page and in lecture mode.
 LARGEST, LARGE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
 
 def show_components(reading: Reading) -> None:
-    """Draw the sorted bars, whose sum is the logit."""
+    """Show the contributions as sorted bars, which add up to the logit."""
     if reading.translator.config.norm != "pre":
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
@@ -79,11 +79,11 @@ def show_components(reading: Reading) -> None:
 
 
 def component_table(found: DirectLogits) -> pd.DataFrame:
-    """Return a table with one row per component, the largest score first.
+    """Return a table with one row per component, largest score first.
 
     Returns:
-        Columns component, group (one of GROUPS), score, kind, layer and head. Layer and head count from 1. Components
-        that are not heads have the kind "" and zeros.
+        Columns component, group (one of GROUPS), score, kind, layer and head. Layer and head are 1-based. A component
+        that is not a head has the kind "", and 0 for layer and head.
     """
     rows = []
     for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
@@ -102,7 +102,7 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
 
 
 def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
-    """Return the rows with the largest absolute scores, and one row that adds up the rest, so that the sum is kept."""
+    """Return the rows with the largest magnitudes, and one row with the sum of all others."""
     order = np.argsort(-table.score.abs().to_numpy(), kind="stable")
     top, rest = table.iloc[sorted(order[:count])], table.iloc[order[count:]]
     if rest.empty:
@@ -119,7 +119,7 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
-    """Return a bar chart of a `component_table`; a click selects `PICK` with fields kind, layer and head."""
+    """Return a bar chart of a `component_table`; a click selects `PICK`, with fields kind, layer and head."""
     drawn = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (
@@ -141,7 +141,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def linked_component(row: Any) -> str:
-    """Return the name of a row of `component_table` as Markdown; the name of a head is a link to the head."""
+    """Return the component in a row of a `component_table` as Markdown; a head becomes a link to that head."""
     if not row.kind:
         return f"**{row.component}**"
     return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
@@ -154,7 +154,7 @@ def describe_who(
     *,
     named: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
-    """Return Markdown that states the sum of the bars, and the components that contribute most.
+    """Return Markdown that gives the sum of all contributions, and names the largest positive and negative one.
 
     Args:
         named: returns the name of a row's component.
@@ -179,7 +179,7 @@ def describe_who(
 
 
 def component_title(component: Component) -> str:
-    """Return the component's name; layers and heads count from 1."""
+    """Return a component's name for display, with 1-based layer and head."""
     if component.layer is None:
         return component.kind
     layer = component.layer + 1
@@ -197,7 +197,7 @@ def _group(component: Component) -> str:
 
 
 def _called(kind: str) -> str:
-    """Return the name of a kind of decoder component; attention is named after its page."""
+    """Return the display name for a kind of decoder component, in which self-attention is called masked attention."""
     called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return called.replace("self-attention", "masked attention")
 

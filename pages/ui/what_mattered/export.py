@@ -1,4 +1,4 @@
-"""Exports all shown numbers as CSV and JSON."""
+"""Exports the page's numbers as CSV and JSON, with everything needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.attribution.attribution import METHODS
 from transformer.experiments.experiment import Experiment
 from transformer.values.trace import Trace
 
-# The baselines of the methods by title.
+# The baseline of each method, by the method's title.
 BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
@@ -26,14 +26,14 @@ def save_buttons(
     name: str,
     **further: pd.DataFrame,
 ) -> None:
-    """Draw the buttons that save the numbers.
+    """Show buttons to download the numbers.
 
     Args:
         experiment: the experiment that produced the numbers.
-        question: the question that the numbers answer; None if they are about all words.
-        table: the table of the numbers.
-        name: the name of the files.
-        further: further tables for the JSON.
+        question: the attribution question that the numbers answer; None if they are about all predicted words.
+        table: the numbers.
+        name: the base name of the files.
+        further: further tables for the JSON file.
     """
     with save_tables(
         name,
@@ -47,7 +47,7 @@ def save_buttons(
 
 
 def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:
-    """Return the facts needed to compute the numbers again; positions count from 0, as in Python."""
+    """Return the facts needed to reproduce the numbers; positions are 0-based."""
     facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:
         facts |= {

@@ -1,4 +1,4 @@
-"""A guessing game for a class: the removal of which word changes the translation most?"""
+"""A guessing game for a class: which word's removal changes the translation most?"""
 
 from __future__ import annotations
 
@@ -37,19 +37,18 @@ from transformer.values.trace import Trace
 
 PAGE, YOU = "what_mattered", "you"
 QUESTION = f"**{ASKS}**"
-# Column widths in pixels that let a projector show all columns.
+# Column widths in pixels, with which a projector shows all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 
 @dataclass(frozen=True)
 class Typed:
-    """The sentence without one word, and the model's result for it.
+    """The result of retyping the sentence without one word.
 
     Attributes:
         text: the sentence without the word.
-        translation: the model's own translation of that text.
-        fall: the decrease in the log-probability of the original translation, in nats; None if no text is left to
-            read.
+        translation: the model's own translation of the shortened sentence.
+        fall: the decrease in the original translation's log-probability, in nats; None if nothing is left to translate.
     """
 
     text: str
@@ -58,7 +57,7 @@ class Typed:
 
 
 def show_guess(reading: Reading) -> None:
-    """Draw the bet; once it is answered, test the answer of every method."""
+    """Show the bet; after the user has answered, compare the answer with every attribution method's."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
     st.markdown("Bet first. Then every method picks its word, and you see what the model does without it.")
@@ -115,7 +114,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """Return the columns that the user or a method named, with the names of those who named each column."""
+    """Return the columns picked by the user or a method, each with the names of those who picked it."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
     for each in found:
         if has_scores(each):
@@ -131,7 +130,7 @@ def answer_table(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> pd.DataFrame:
-    """Return a table with one row per named word; the word whose hiding changes most comes first."""
+    """Return a table with one row per picked word, sorted by how much hiding the word changes the translation."""
     places = _places(measured, ranked)
     return pd.DataFrame(
         [
@@ -155,7 +154,7 @@ def describe_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> str:
-    """Return Markdown that states, from the numbers, whose answer was right."""
+    """Return Markdown that says which word was right, who picked it, and how the user's word compares."""
     places = _places(measured, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != YOU]
@@ -180,7 +179,7 @@ def describe_winner(
 
 
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """Return a bar chart with one bar per word, the largest decrease first."""
+    """Return a bar chart with one bar per word, largest decrease first; the user's word has another colour."""
     order = sorted(ranked, key=lambda column: -measured[column])
     table = pd.DataFrame(
         {
@@ -210,7 +209,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 
 def without(trace: Trace, group: Group) -> str:
-    """Return the sentence without the characters of some tokens."""
+    """Return the sentence without a word, given as a group of token positions."""
     spans = [token.span for token in (trace.source_tokens[position] for position in group) if token.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

@@ -1,4 +1,4 @@
-"""Titles of the methods, and descriptions of their numbers. Pure."""
+"""Display texts for the attribution methods."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from transformer.attribution.attribution import METHODS, Attribution, Method
 
 
 def title(method: Method) -> str:
-    """Return the title of a method."""
+    """Return a method's title."""
     return METHODS[method].title
 
 
 def unit_and_sum(found: Attribution) -> str:
-    """Return the unit of the scores of the first target, and the meaning of their sum."""
+    """Describe the unit of a method's scores for the first target, and what the scores add up to."""
     properties, total = METHODS[found.method], float(found.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
@@ -29,5 +29,5 @@ def unit_and_sum(found: Attribution) -> str:
 
 
 def has_scores(found: Attribution) -> bool:
-    """Return whether the method gave a score to every column of the source."""
+    """Return whether the method has a score for every source column."""
     return bool(np.isfinite(found.source[0]).all())

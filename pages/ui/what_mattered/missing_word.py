@@ -1,4 +1,4 @@
-"""The bet of *What mattered*: the removal of which word would change the translation most?"""
+"""The bet of "What mattered": which word's removal would change the translation most?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASKS = "Without which one word would the translation change most?"
 
 
 def missing_word(reading: Reading) -> Bet | None:
-    """Return the bet on the source words, whose answer comes from erasure; None if there are too few words."""
+    """Return a bet on the source words, which erasure settles; None if there are too few words."""
     _, labels, ranked = source_columns(reading.trace, words=True)
     if len(ranked) < MIN_WORDS:
         return None

@@ -1,4 +1,4 @@
-"""The agreement of the methods over many sentences, as recorded by a command."""
+"""Shows how far the attribution methods agree over many sentences, as measured in advance or on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 
 
 def show_over_many(translator: Translator) -> None:
-    """Draw the matrix of mean agreement, or a line that says how to compute it."""
+    """Show the mean agreement of every pair of methods; if it has not been measured, offer to measure it."""
     st.subheader("Do they agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
     recorded = measured(AGREEMENT, translator)
@@ -64,7 +64,10 @@ def show_over_many(translator: Translator) -> None:
 
 
 def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
-    """One row per pair: mean tau with the ends of its interval, and how often both put the same word first."""
+    """Return a table with one row per pair of methods.
+
+    Columns include the mean tau with its interval, and how often both methods rank the same word first.
+    """
     rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
     names = np.array([title(method) for method in recorded.methods], dtype=object)
     low, high = recorded.tau.low.ravel(), recorded.tau.high.ravel()
@@ -84,7 +87,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_over_many(recorded: AgreementStatistics) -> str:
-    """Return Markdown about the methods closest to erasure and to each other, and about invalid conclusions."""
+    """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != measured]

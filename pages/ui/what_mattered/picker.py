@@ -1,4 +1,4 @@
-"""The choice of what to explain: a word, the whole translation, or why one word was chosen over another."""
+"""The controls that choose what to explain: a word, the whole translation, or one word rather than another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Draw the words of the translation as buttons, and the other candidates; return the question."""
+    """Show the translated words as buttons, and a menu of other candidates; return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     chosen = explained_group(trace, params) or _telling(reading, words=words)
@@ -79,7 +79,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _telling(reading: Reading, *, words: bool) -> Group:
-    """Return the word with which the page opens: one for which plain weights and ALTI+ disagree."""
+    """Return the word that the page explains at first: one on which attention weights and ALTI+ disagree."""
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

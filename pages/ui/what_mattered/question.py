@@ -1,4 +1,4 @@
-"""The prediction to explain, and the words that may explain it. Pure."""
+"""An attribution question: the prediction to explain, and the words that may explain it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
 
-# If both sides together have more tokens than this, slow methods run only on request.
+# If source and translation together have more tokens than this, slow methods run only on request.
 LONG = 60
 
 
 @dataclass(frozen=True)
 class AttributionQuestion:
-    """The question which words mattered for a prediction.
+    """The question of which words mattered for a prediction.
 
     Attributes:
         target: the prediction to explain.
         name: the unique label of the explained word; empty for the whole translation.
-        other: the candidate to compare with, which was not chosen; empty for none.
+        other: the label of the candidate to compare with; empty for none.
         words: whether columns are words instead of tokens.
-        source, prefix: the token positions of each column; the prefix ends with the token that was read last.
-        source_labels, prefix_labels: the labels of the columns, made unique within each side.
+        source, prefix: the token positions of each column, for the source and for the translation up to the last token
+            that was read.
+        source_labels, prefix_labels: the labels of the columns, unique within each side.
         ranked: the indices of the source columns that are not special tokens.
-        languages: the languages of the model.
+        languages: the model's languages.
     """
 
     target: Target
@@ -54,7 +55,7 @@ class AttributionQuestion:
 
     @property
     def source_size(self) -> str:
-        """The unit of a column of the source, with its language: "English word"."""
+        """The unit of a source column, with the language, such as "English word"."""
         return f"{self.languages.source.name} {self.size}"
 
     @property
@@ -66,23 +67,23 @@ class AttributionQuestion:
 
 
 def shown(label: str) -> str:
-    """Return a label as Markdown for use in a sentence, where the space before a word needs no mark."""
+    """Return a label as Markdown for use within a sentence, without the mark for a leading space."""
     return markdown(bare(label))
 
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """Return the positions of each predicted word, or of each token."""
+    """Return the positions of each predicted word (or token) in `trace.predicted_tokens`."""
     return groups_of(trace.predicted_tokens, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
-    """Return unique labels of the predicted words or tokens."""
+    """Return unique labels for groups of predicted tokens."""
     tokens = ([trace.predicted_tokens[position] for position in group] for group in groups)
     return disambiguated(group_label(each, trace.target_text, words=words) for each in tokens)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the positions and unique labels of the source columns, and the columns that are not special tokens."""
+    """Return the token positions and unique labels of the source columns, and which of them are not special tokens."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in tokens))
@@ -92,11 +93,11 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
 ) -> AttributionQuestion:
-    """Return the question that the user's parameters describe.
+    """Return the attribution question that the page's settings describe.
 
     Args:
-        chosen: the positions of the word that the page chose, used if the user's choice does not exist.
-        languages: the languages of the model.
+        chosen: the positions of the word to explain if the user's choice does not exist.
+        languages: the model's languages.
     """
     words = not params.tokens
     source, source_labels, ranked = source_columns(trace, words=words)
@@ -106,7 +107,7 @@ def ask(
     target = whole_sentence(trace) if whole else Target(group)
     groups = named = spoken(trace, words=words)
     if other != NOTHING:
-        # A candidate is an alternative to a single token: the first token of the word, where the word was decided.
+        # A candidate replaces a single token, so the question is about the word's first token, which decided the word.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = token_groups(trace, words=words)
@@ -131,7 +132,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """Return the positions of the word that the user chose; None if it does not exist, or if all words are chosen."""
+    """Return the positions of the word that the user has chosen; None if there is no such single word."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -139,14 +140,14 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
 
 
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
-    """Return the id of the candidate to compare with; NOTHING if there is none."""
+    """Return the ID of the candidate to compare with; NOTHING if the user has not chosen a valid one."""
     taken = trace.predicted_tokens[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
-    """Return the probabilities of the other candidates for a word's first token, by id, best first."""
+    """Return the probabilities of the other candidates for a word's first token, by token ID, most likely first."""
     taken, position = trace.predicted_tokens[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
@@ -154,11 +155,11 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """Return the first word on which two methods disagree, or else the least certain word.
+    """Return the first word for which two methods rank different columns first, or else the least certain word.
 
     Args:
-        tops, others: the column that each of the two methods ranks first, for every predicted token, [T].
-        words: whether groups are words instead of tokens.
+        tops, others: the column that each method ranks first, for every predicted token, [T].
+        words: whether to group tokens into words.
     """
     groups = [
         group for group in spoken(trace, words=words) if has_word(group, trace.predicted_tokens, trace.target_text)
@@ -170,5 +171,5 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Return whether slow methods run only on request."""
+    """Return whether the sentence is so long that slow methods run only on request."""
     return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG

@@ -1,4 +1,4 @@
-"""Compares the share of the source with that of the words written so far, step by step."""
+"""Compares, step by step, how much the prediction depends on the source and on the translation written so far."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods whose two sides can be compared, and whose result depends on more than the number of layers. Rollout is left
-# out: it counts half of every layer for the residual connection, so its share is the same at every step.
+# Methods that score source and translation on one scale. Rollout is left out: it gives half of every layer to the
+# residual connection, so its source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# German beginnings that are wrong translations of any sentence about animals, books or rain.
+# German beginnings that would be wrong translations of most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
-# Below this share of the source, a step depends more on the words written so far.
+# Below this source share, a step depends more on the translation written so far.
 HALF = 0.5
 
 
 def show_sides(reading: Reading) -> None:
-    """Draw the shares for the current translation, and buttons that force a wrong beginning."""
+    """Show the source share at every step, and controls that force a wrong beginning of the translation."""
     slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     listed = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
@@ -82,7 +82,7 @@ def show_sides(reading: Reading) -> None:
 
 
 def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
-    """Return a table with one row per step and method: the share of the source, from 0 to 1."""
+    """Return a table of source shares, from 0 to 1, with one row per step and method."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     return pd.concat(
         [
@@ -101,7 +101,7 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
 
 
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
-    """Return a line chart of a `share_table`; `source` is the language of the sentence."""
+    """Return a line chart of a `share_table`; `source` is the name of the source language."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     axis, names = labelled_axis("step_labels", tokens, values=thinned(tokens), labelAngle=-60, labelAlign="right")
     lines = (
@@ -128,7 +128,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown that names the steps with the lowest source share, from the numbers of the first method."""
+    """Return Markdown that names the step with the lowest source share, according to the first method."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -170,8 +170,8 @@ def _wrong_beginning(reading: Reading) -> None:
         )
         lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
         st.markdown(
-            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
-            f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
+            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradients, the "
+            f"lowest source share is **{now[lowest]:.0%}**, at step {lowest + 1}, where the model writes "
             f"“**{markdown(_token(reading.trace, lowest))}**”. In the model's own translation, the lowest is "
             f"{before:.0%}."
         )
@@ -187,7 +187,7 @@ def _token(trace: Trace, step: int) -> str:
 
 
 def _force(runs: CachedRuns, text: str) -> None:
-    """Callback: decode with the chosen beginning, and make all pages read the result."""
+    """Callback: decode with the chosen beginning forced, and use the result on all pages."""
     beginning = st.session_state[BEGINNING]
     forced = (*runs.tokenizer.begin(text), *runs.tokenizer.encode_ids(beginning)[:-1])
     try:

@@ -1,4 +1,4 @@
-"""The square matrix of Kendall's tau between every two methods. Pure."""
+"""A square heat map of Kendall's tau for every pair of attribution methods."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from transformer.attribution.attribution import Method
 
 
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
-    """Return the matrix as a chart; pairs that do not differ from chance are grey.
+    """Return a heat map of tau, in which pairs are grey if chance could explain their tau.
 
     Args:
-        table: one row per pair: method, other method, row, column, tau, beyond chance, and the columns of `facts`.
-        facts: further values for the tooltip of a cell.
+        table: one row per pair, with columns method, other method, row, column, tau, beyond chance, and those in
+            `facts`.
+        facts: further columns for the tooltip.
     """
     names = [title(method) for method in methods]
     row_axis, row_names = labelled_axis("row_labels", names, labelLimit=150)
     column_axis, column_names = labelled_axis(
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
-    # The matrix is symmetric, so each pair is drawn twice.
+    # The matrix is symmetric, so each pair appears twice.
     drawn = table.assign(
         inside=~table["beyond chance"],
         text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
@@ -49,7 +50,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     )
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
-    # Leave out an empty layer, because a screen reader would announce it as a picture without a name.
+    # Leave out an empty layer, because a screen reader would announce it as an image without a name.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
     return (
         layered(*layers)

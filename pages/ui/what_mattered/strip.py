@@ -1,4 +1,4 @@
-"""The strip: one row per method and one column per word, the source on the left and the written words on the right."""
+"""The strip: a heat map of scores, one row per attribution method and one column per word of source and translation."""
 
 from __future__ import annotations
 
@@ -19,32 +19,31 @@ from transformer.text.languages import Languages
 
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
-# The maximum number of columns for which there is room for numbers in the cells.
+# Maximum number of columns that leaves room for numbers in the cells.
 MAX_NUMBERS = 22
-# Width in pixels that a number needs on the page and in lecture mode.
+# Width that a number needs, in pixels, on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
-# Length in pixels of a legend's colour bar if the strip is narrow.
+# Length of a legend's colour bar, in pixels, if the strip is narrow.
 SHORT_LEGEND = 62
-# Room in pixels for the number after the end of a bar.
+# Room for the number at the end of a bar, in pixels.
 BAR_NUMBER = 40
-# A smaller effect, in nats or logits, is not mentioned.
+# Effects smaller than this, in nats or logits, are not mentioned.
 NOTICEABLE = 0.05
 
 
 def side_names(languages: Languages) -> tuple[str, str]:
-    """Return the titles of the two sides of the strip."""
+    """Return the titles of the strip's two sides: the source language, and the translation so far."""
     return languages.source.name, f"{languages.target.name} so far"
 
 
 def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
-    """Return a table of all scores, one row per cell.
+    """Return a table of all scores, with one row per cell of the strip.
 
     Returns:
         Columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown. Row and column
-        are positions in the chart, from 1; number is the word's position on its side, from 1. The score is NaN if the
-        method has none. "scaled" is the score divided by the row's largest score. For methods that score the two sides
-        separately, the divisor is the side's largest score. "first" states whether the method ranks this source word
-        first.
+        are 1-based positions in the chart; number is the word's 1-based position on its side. The score is NaN if the
+        method has none. "scaled" is the score divided by the row's largest magnitude, or by the side's if a method
+        scores the two sides separately. "first" says whether the method ranks this source word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -87,7 +86,7 @@ def strip_chart(
 
     Args:
         table: the result of `strip_table`.
-        large: whether to use large type, which leaves room for fewer words.
+        large: whether to use lecture mode's large font, which leaves room for fewer numbers.
     """
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
     number = LARGE_NUMBER if large else NUMBER
@@ -123,7 +122,7 @@ def strip_chart(
             )
         )
         for signed, scale, legend in (
-            # Each legend describes a colour scale that is relative to the row.
+            # Each legend says that the colours are relative to the row.
             (False, sequential(), ["share, of the", "row’s largest"]),
             (True, diverging(1.0), ["against … for, of", "the row’s largest"]),
         )
@@ -131,7 +130,7 @@ def strip_chart(
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
-        # The browser hides the numbers if there is not enough room, because only the browser knows the width.
+        # The browser hides the numbers if they do not fit, because only the browser knows the width.
         seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
             base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
@@ -139,14 +138,14 @@ def strip_chart(
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    # Add both parameters in one call, because Altair copies the whole layered chart on each call.
+    # Add both parameters in one call, because each call makes Altair copy the whole layered chart.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
     return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """Return the sum of each row, one row per method; empty if a method does not define a sum."""
+    """Return a table of what each method's scores add up to; cells are empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
     for each in found:
@@ -168,13 +167,16 @@ def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFram
 
 
 def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Return some columns of a table in the given order."""
+    """Return some columns of a table, in the given order."""
     return pd.DataFrame({name: table[name] for name in names})
 
 
 def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
-    """A `sum_table` that fits beside a chart. Both sides' positions share one column, and units are left to the strip.
-    The error has as many decimals as the numbers, because it would need eight."""
+    """Return a `sum_table` in a form that fits beside a chart.
+
+    The positions of both sides share one column, and units are left out because the strip shows them. The error is
+    rounded to two decimal places, because it would otherwise need eight.
+    """
     source, prefix = side_names(languages)
     positions = [name for name in table.columns if name.endswith("positions")]
     return pd.DataFrame(
@@ -191,7 +193,7 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
 
 
 def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
-    """Return the parts that add up to an exact method's total: words of both sides, and remainders such as biases."""
+    """Return the parts of an exact method's total: the words of both sides, and remainders such as biases."""
     parts = {
         f"{languages.source.name} words": float(found.source[0].sum()),
         f"{languages.target.name} words so far": float(found.prefix[0].sum()),
@@ -201,7 +203,7 @@ def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table`, whose parts add up to `total`, the value of the `whole`."""
+    """Return a bar chart of a `part_table`; a last bar shows the total, which is called `whole`."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -227,7 +229,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
 
 
 def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown that states which source word each method ranks first."""
+    """Return Markdown that says which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
     for each in found:
         # If all scores are 0, no word ranks first.
@@ -248,7 +250,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown about words whose hiding lowers or raises the probability; empty if erasure was not run."""
+    """Return Markdown that names the words whose removal costs and gains most; empty if erasure was not run."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
@@ -281,7 +283,7 @@ def _largest(scores: np.ndarray) -> float:
 
 
 def _ink(signed: bool, scaled: float) -> str:
-    """Return the text colour, dark or light, that is legible on the colour of a cell."""
+    """Return the text colour, dark or light, that is legible on a cell's colour."""
     if not np.isfinite(scaled):
         return DARK
     if signed:

@@ -1,4 +1,4 @@
-"""The first part of the page: the results of all methods for one word."""
+"""The first part of the page: the scores of all attribution methods for the chosen word."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
-    """Return the results of all methods that can answer a question; slow methods run only if the user wants them.
+    """Return the results of all applicable methods, and the experiment, which the following figures embed.
 
-    The experiment is embedded in the figures that are drawn from now on.
+    Slow methods are included for a long sentence only if the user wants them.
     """
     runs = {
         method: AttributionRun(reading.run, method, (question.target,), question.words)
@@ -49,7 +49,7 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
 
 
 def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
-    """Return the methods that can answer a question, without slow methods unless the user wants them."""
+    """Return the methods that can answer a question; for a long sentence, slow ones only if the user wants them."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method
@@ -59,7 +59,7 @@ def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Metho
 
 
 def slow_choice(reading: Reading) -> None:
-    """Draw a switch for the slow methods if the sentence is long."""
+    """Show a switch for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
             "Include integrated gradients and erasure",
@@ -69,7 +69,7 @@ def slow_choice(reading: Reading) -> None:
 
 
 def show_words(reading: Reading) -> None:
-    """Draw the strip, sentences about it, its sums, and the terms of the exact method."""
+    """Show the strip with a description, what each row adds up to, and the terms of the exact method."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, found = attributions(reading, question)

@@ -1,1 +1,1 @@
-"""The "Your own attention" page."""
+"""Parts of the "Your own attention" page."""

@@ -1,4 +1,4 @@
-"""Reads attention files from other programs; they are untrusted, so sizes, types and numbers are validated."""
+"""Reads attention files from other programs. They are untrusted, so sizes, types and values are validated."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from transformer.values.tokens import Token
 from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
-# The environment variable that sets another folder.
+# Environment variable that names another folder of attention files.
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
-# The maximum size in bytes of a file and of its arrays, enough for 16 layers of 32 heads on 256 tokens.
+# Maximum size of a file and of its arrays in bytes, enough for 16 layers with 32 heads on 256 tokens.
 MAX_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MAX_BYTES)
 SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
@@ -49,7 +49,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TraceText(msgspec.Struct, rename=STORED):
-    """The values in a trace's archive other than its arrays, as far as they are shown."""
+    """The entries of a trace's archive that are shown, apart from the arrays."""
 
     source_text: str
     target_text: str
@@ -59,12 +59,12 @@ class TraceText(msgspec.Struct, rename=STORED):
 
 
 def folder() -> Path:
-    """Return the folder with the files that the operator of the app provides."""
+    """Return the folder in which the app's operator provides files."""
     return Path(os.environ.get(VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
-    """Return the names of the files in the folder."""
+    """Return the names of the files in the folder, without names that are not allowed in a URL."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def trace_in_folder(name: str) -> Trace:
-    """Return the attention of a file in the folder, one of `names`; it is read once for all sessions.
+    """Return the attention in one of the folder's files; the result is cached for all sessions.
 
     Raises:
         AttentionError: the file cannot be read; the message says why.
@@ -94,19 +94,19 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """Return the attention of a file that a user uploaded; it is read once.
+    """Return the attention in an uploaded file; the result is cached.
 
     Raises:
-        AttentionError: the file holds no attention.
+        AttentionError: the file contains no valid attention.
     """
     return FILES.get(("uploaded", sha256(content).digest()), lambda: trace_of_file(name, content))
 
 
 def trace_of_file(name: str, content: bytes) -> Trace:
-    """Return the attention in a file.
+    """Parse the attention in a file.
 
     Raises:
-        AttentionError: the file holds no valid attention; the message says what to do.
+        AttentionError: the file contains no valid attention; the message says what to do.
     """
     try:
         return _of_arrays(content) if name.endswith(".npz") else _of_json(content)
@@ -125,7 +125,7 @@ def _of_json(content: bytes) -> Trace:
 
 
 def _of_arrays(content: bytes) -> Trace:
-    """Return the attention in an archive; its parts are read only if their total size is within the limit."""
+    """Return the attention in an NPZ archive, whose arrays are loaded only if their total size is within the limit."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]

@@ -1,4 +1,4 @@
-"""Shows the maps of one kind of attention from a file, and describes the behaviour of its heads."""
+"""Shows attention maps from a file, and describes how the selected head behaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.analysis.view import view_of
 
 
 def show_maps() -> None:
-    """Draw the choice of a file and of a kind of attention, and the maps of its heads."""
+    """Show controls for the file and the kind of attention, and the attention maps of all heads."""
     with st.container(gap="xsmall"):
         reading = read_own()
         trace = reading.trace

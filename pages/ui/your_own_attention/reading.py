@@ -1,4 +1,4 @@
-"""The attention of the chosen file, and the results that the pages about heads need."""
+"""Loads the chosen attention file, and provides what the pages about heads need from it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Session key of the name, bytes and number of the uploaded file.
+# Session-state key of the uploaded file: name, content and ID.
 UPLOADED = "_own_uploaded"
-EXAMPLE = "Example: the model that ships"
+EXAMPLE = "Example: the built-in model"
 LINES = """\
 import attention_atlas
 
@@ -39,17 +39,17 @@ trace = attention_atlas.from_huggingface(model, tokenizer, text)
 attention_atlas.show(trace, save="mine.npz")
 # or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
 MAPS: Mapping[Kind, KindPage] = {kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS}
-# A cache of metrics, because several parts of a page request the same ones.
+# Cached metrics, because several parts of a page request the same ones.
 _MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class OwnReading:
-    """The attention of a file.
+    """The attention loaded from a file.
 
     Attributes:
         trace: the attention as a trace.
-        again: returns the same trace again; a session keeps this function, so it does not hold the trace.
+        again: returns the trace again, so that a session can keep this function instead of the large trace.
     """
 
     trace: Trace
@@ -57,27 +57,27 @@ class OwnReading:
 
     @property
     def translator(self) -> None:
-        """None, because nothing was measured over other texts."""
+        """None, because there is no model, and thus no measurement over many sentences."""
 
     @property
     def maps(self) -> HeadMaps:
         return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of all heads of a kind on the text, without the one that needs the rarity of its words."""
+        """Return the metrics of an attention kind's heads, except the metric that needs word frequencies."""
         found = _MEASURED.setdefault(self.trace, {})
         if kind not in found:
             found[kind] = head_metrics(self.trace, kind, None)
         return found[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the shown head: the user's choice, or else the most informative head."""
+        """Return the selected head: the user's choice, or else the most informative head."""
         chosen = session.attention(kind, OwnHeadParams)
         return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
-    """Draw the choice of a file, and read the file; if that fails, stop the page with a message."""
+    """Show the choice of a file, and load the file; if that fails, end the page with an error message."""
     listed, chosen = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]
@@ -97,13 +97,13 @@ def read_own() -> OwnReading:
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
-                f"The list shows the .npz and .json files of the folder `{folder().name}`, next to which the app was "
-                f"started. To use another folder, set the variable `{VARIABLE}`. A notebook or a script writes them:"
+                f"The list shows the .npz and .json files in the folder `{folder().name}`, where the app was started. "
+                f"To use another folder, set the environment variable `{VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(
-                "A file has weights and tokens, not the model. Switching heads off, changing attention, what "
-                "mattered and the numbers inside a layer need the model itself: `attention-atlas import` adds one."
+                "A file holds attention weights and tokens, but not the model. To switch heads off, change attention, "
+                "see what mattered or look inside a layer, you need the model itself: `attention-atlas import` adds it."
             )
     try:
         if chosen in listed:

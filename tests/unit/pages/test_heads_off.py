@@ -163,7 +163,7 @@ def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
     effect = effect_of(drawing, TEXT, off, draws=4)
     says, change = describe_effect(effect, off, given=False), over_draws(effect.scores.change)
     assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
-    assert f"{effect.change:+.2f} nats; 95 % interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
+    assert f"{effect.change:+.2f} nats; 95% interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
     assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()

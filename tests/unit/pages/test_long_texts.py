@@ -53,4 +53,4 @@ def test_page_describes_the_cost_of_full_attention_in_words():
     assert "compressed" not in said, "it was not measured at that length"
     assert "local attention takes as much (20 bytes)" in describe_saving(costs, "keys_and_values")
     assert "local attention takes 1.2 times that (40 ms)" in describe_saving(costs, "seconds")
-    assert "machine’s doing" in concludes(costs, "seconds") and "machine" not in concludes(costs, "weights")
+    assert "from the hardware" in concludes(costs, "seconds") and "hardware" not in concludes(costs, "weights")

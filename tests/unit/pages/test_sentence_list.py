@@ -21,7 +21,7 @@ def test_message_counts_the_sentences_that_were_omitted():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "no plain text"), ("x" * (MAX_BYTES + 1), "too long")],
+    [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "not plain text"), ("x" * (MAX_BYTES + 1), "too long")],
 )
 def test_unusable_sentence_list_is_reported_in_one_sentence(text, said):
     found = sentences_in(text)

@@ -121,7 +121,7 @@ def test_only_pages_of_this_app_are_slides(line):
 )
 def test_damaged_slide_address_is_reported_in_one_sentence(invalid):
     slides = Slides.from_address(invalid)
-    assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
+    assert slides == Slides() and slides.problem.startswith("The slides in this URL were left out: ")
 
 
 def test_ten_thousand_slides_are_rejected_and_counted():
