@@ -71,7 +71,8 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(writtenEdits([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      this.pending = null;
+      // An answer that arrives during a drag, such as that to the choice of the cell, leaves the dragged share.
+      if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
     return data;
