@@ -104,7 +104,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # Store this in the URL, so that later clicks do not undo it.
+                # Store the answer in the URL, so that later clicks do not undo it.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
