@@ -103,8 +103,8 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
         last: the last training step of the curve.
     """
     layers = [chart]
-    # The curve falls or rises steeply at first, so early labels go to the right of their points and late ones to the
-    # left. Vega warns about a layer without data, so an empty group gets no layer.
+    # Place labels where the curve leaves room: to the right of early points and to the left of late ones. Vega warns
+    # about a layer without data, so an empty group gets no layer.
     for late, some in points.groupby(points.step > last / 2):
         base = alt.Chart(some).encode(x="step:Q", y="value:Q")
         layers += [

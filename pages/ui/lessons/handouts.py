@@ -34,7 +34,7 @@ WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
     """Return the HTML document from `write`; if a step cannot be measured, return a document with the error message.
 
-    Streamlit creates a download only after the click on its button, and does not show exceptions from there.
+    Streamlit creates a download only after the click on its button, and does not show exceptions raised at that point.
     """
     try:
         return write()

@@ -104,7 +104,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # Store this in the URL, so that later clicks do not undo it.
+                # Store the answer in the URL, so that later clicks do not undo it.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
@@ -170,7 +170,7 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Return a Markdown text in which the mention of the measured head links to that head's map on its own page.
+    """Return a Markdown text in which the mention of the measured head links to that head's map.
 
     The text is returned unchanged if the measured values do not name a head.
 

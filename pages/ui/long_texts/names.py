@@ -20,12 +20,12 @@ LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
 
 
 def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
-    """Return the encoding that colours marks by the "attention" column, which holds values of `NAMES`."""
+    """Return the encoding that maps the "attention" column, which holds values of `NAMES`, to colours."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
     return alt.Color("attention:N", scale=scale, legend=legend)
 
 
 def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
-    """Return the encoding that shapes points by the "attention" column, which holds values of `NAMES`."""
+    """Return the encoding that maps the "attention" column, which holds values of `NAMES`, to point shapes."""
     scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
     return alt.Shape("attention:N", scale=scale, legend=legend)

@@ -184,7 +184,7 @@ def both_sentences(text: str, other: str) -> str:
 
 
 def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect, or nothing if it is below 0.05."""
+    """Return the text for each cell: the effect, or nothing if its magnitude is below 0.05."""
     return np.array(
         [
             [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
@@ -195,7 +195,7 @@ def marks(values: np.ndarray) -> np.ndarray:
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
-    """Return the cell to frame: the chosen one, or else the cell with the largest value; among equals, the deepest."""
+    """Return the cell to frame: the chosen one, or else that with the largest magnitude; among equals, the deepest."""
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
         return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)

@@ -102,7 +102,7 @@ def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
 
 
 def resolved(pair: Pair, a: Trace, b: Trace) -> str:
-    """Return Markdown that says how the pair's word is translated in each sentence, and whether that differs."""
+    """Return Markdown that gives the translations of the pair's word in A and in B, and says whether they differ."""
     first, second = translated(a, pair.word), translated(b, pair.word)
     if not first or not second:
         return f"No translated word was found for *{pair.word}* in both sentences."

@@ -126,7 +126,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     If there is no translation, the page ends with an error message.
 
     Args:
-        introduced: whether to show an introduction below the form.
+        introduced: whether to show an introduction above the form.
     """
     introduction = st.container() if introduced else None
     source = chosen_languages().source.name

@@ -35,7 +35,7 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Names for the orders in recorded measurements (`Quality.order`).
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Limits down to which a translation counts as kept: half of its probability (in nats), or 90% of the score.
+# A translation counts as kept while it has at least half of its probability (HALF, in nats), or 90% of its score.
 HALF, NINE_TENTHS = math.log(2), 0.9
 # Number of random orders for one sentence.
 SEEDS = 3
@@ -135,7 +135,7 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
-    """Return a table with one row per removed head and order.
+    """Return a table with one row per point of each curve.
 
     Columns are the order, the number of removed heads, the last removed head in command-line notation, and the
     log-probability.
@@ -184,7 +184,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before a curve first falls below `least`."""
+    """Return how many steps a curve takes before it first falls below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 

@@ -14,7 +14,7 @@ from transformer.values.trace import Trace
 
 
 def spare_head(reading: Reading) -> Bet:
-    """Return a bet on the most focused heads, because a head that looks focused need not matter."""
+    """Return a bet on which focused head can be removed at the least cost: a focused head need not matter."""
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 

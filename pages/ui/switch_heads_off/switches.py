@@ -76,7 +76,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
     Args:
         trace: the trace whose attention maps the switches show.
         off: the heads that are off.
-        changed: a description of what switching off does to the heads.
+        changed: describes the state of these heads, such as "off" or "at a gate of 0.5".
     """
 
     def store() -> None:

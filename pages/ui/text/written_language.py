@@ -49,7 +49,7 @@ LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
 def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
-    """Return whether a text is in another script, or contains more of another language's function words."""
+    """Return whether a text is in another script, or has more function words of another language than of English."""
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:

@@ -16,7 +16,7 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
-# Labels of the start and end symbols, without brackets because all other tokens are single characters.
+# Labels of the start and end symbols. They can be plain words, because all other tokens are single characters.
 START, END = "start", "end"
 # Maximum number of points in a curve; more would not be visible.
 MAX_POINTS = 300

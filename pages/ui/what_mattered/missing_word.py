@@ -14,7 +14,7 @@ ASKS = "Without which one word would the translation change most?"
 
 
 def missing_word(reading: Reading) -> Bet | None:
-    """Return a bet on the source words, which erasure settles; None if there are too few words."""
+    """Return a bet on which source word matters most, settled by erasure; None if there are too few words."""
     _, labels, ranked = source_columns(reading.trace, words=True)
     if len(ranked) < MIN_WORDS:
         return None

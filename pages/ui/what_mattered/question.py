@@ -132,7 +132,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """Return the positions of the word that the user has chosen; None if there is no such single word."""
+    """Return the positions of the chosen word; None if no word or the whole translation is chosen."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
