@@ -269,6 +269,9 @@ def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
     test.button("lab_start").click().run()
     test.switch_page("pages/about.py").run()
     (training,) = live.TRAININGS._all.values()
+    # Its thread ends after the step that it is taking.
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
     steps = training.trainer.step
     test.run()
     assert training.trainer.step == steps and set(threading.enumerate()) <= before
