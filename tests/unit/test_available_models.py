@@ -122,8 +122,6 @@ DAMAGE = {
     "no config": (without("config.json"), "config.json is missing"),
     "no weights": (without("model.safetensors"), "model.safetensors is missing"),
     "half a config": (content("config.json", b'{"source_vo'), "cannot be used"),
-    "empty config": (content("config.json", b""), "cannot be used"),
-    "deep config": (content("config.json", b"[" * 100_000), "cannot be used"),
     "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
@@ -226,23 +224,7 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [
-        [10**400, 1.5],
-        [10**400],
-        [2**49],
-        [9] * 400_000,
-        [1] * 9,
-        [-1, -1],
-        [1.0],
-        [True],
-        ["a"],
-        [[1]],
-        {"1": 2},
-        "12",
-        None,
-    ],
-    ids=range(13),
+    "shape", [[10**400, 1.5], [2**49], [9] * 400_000, [-1, -1], [True], {"1": 2}, None], ids=range(7)
 )
 def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()

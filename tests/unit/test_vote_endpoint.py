@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -14,8 +14,8 @@ import pytest
 from attention_atlas import ballot_box, vote_endpoint
 from attention_atlas.reverse_proxy import ReverseProxy
 from attention_atlas.vote_endpoint import VoteEndpoint, phone_page, vote_request
+from tests.unit.test_reverse_proxy import within
 
-PATIENCE = 30
 QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["Hund", "Katze", "<script>"]}
 
 
@@ -64,14 +64,6 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
             yield place
         finally:
             running.close()
-
-
-def within(what: Callable[[], Awaitable[None]]) -> None:
-    async def timed() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await what()
-
-    asyncio.run(timed())
 
 
 @pytest.mark.parametrize(
