@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-import pytest
-
 from pages.ui.params.attention import AttentionParams, PinParams
 
 FIRST = AttentionParams()
@@ -46,28 +44,6 @@ def test_address_without_a_head_is_valid():
 def test_words_are_shown_unless_tokens_were_chosen():
     assert FIRST.words and AttentionParams.from_address({"words": "false"}) == replace(FIRST, words=False)
     assert replace(FIRST, words=False).to_address() == {"words": "false"}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        3,
-        "x",
-        [],
-        {"layer": -1},
-        {"layer": True},
-        {"layer": 1.5},
-        {"rows": [True]},
-        {"rows": "12"},
-        {"scale": []},
-        {"threshold": 51},
-        {"metric": "a b"},
-        {"columns": list(range(1001))},
-    ],
-)
-def test_invalid_browser_state_falls_back_to_defaults(value):
-    assert AttentionParams.from_browser(value) == FIRST
 
 
 def test_choice_is_limited_to_the_model():
