@@ -60,7 +60,18 @@ def test_address_restores_the_switches():
 
 
 @pytest.mark.parametrize(
-    "value", ["cross.0.1", "cross.1", "cross.1.1.1", "cross.1.²", "x.1.1", "none-none", "cross.1.1 ", "cross.100.1"]
+    "value",
+    [
+        "cross.0.1",
+        "cross.01.1",
+        "Cross.1.1",
+        "cross.1",
+        "cross.1.1-",
+        "cross.1.²",
+        "none-none",
+        "cross.1.1 ",
+        "cross.100.1",
+    ],
 )
 def test_no_head_is_switched_off_by_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())

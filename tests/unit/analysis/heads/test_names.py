@@ -37,6 +37,12 @@ def test_positional_head_has_its_name(made_up_trace, offset, name):
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
+def test_decoder_heads_can_be_named_after_earlier_positions(made_up_trace):
+    decoder = np.eye(QUERIES, k=-1)
+    decoder[0, 0] = 1.0
+    assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
+
+
 def test_neighbour_head_just_above_one_half_is_named_only_by_clark(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
