@@ -120,6 +120,7 @@ def test_only_the_lecturers_browser_can_open_and_close_a_vote():
                 assert (await place.act(QUESTION))[0] == 403
                 assert not (await place.state(lecturer=True))["lecturer"]
             assert (await place.ask("GET", "/vote/lecturer?guess"))[0] == 403
+            assert (await place.ask("GET", "/vote/results.csv"))[0] == 403
             status, head, _ = await place.ask("GET", place.told[0])
             assert status == 303 and "Location: ../\r\n" in head and "; HttpOnly; SameSite=Strict\r\n" in head
             assert (await place.ask("GET", place.told[0]))[0] == 403, "an address that the audience saw too late"

@@ -37,7 +37,7 @@ from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import RemovalCurve
 from transformer.surveys.removal import Quality, RemovalQuality
 from transformer.values.head_means import HeadMeans
-from transformer.values.interventions import Interventions, all_heads
+from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_heads
 
 TEXT = "The old man reads a book."
 
@@ -75,6 +75,11 @@ def test_address_restores_the_switches():
 )
 def test_no_head_is_switched_off_by_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
+
+
+@pytest.mark.parametrize("value", ["7", "65"])
+def test_too_few_or_too_many_draws_fall_back_to_the_default(value):
+    assert OffParams.from_address({"off_mode": "resample", "off_draws": value}).draws == DEFAULT_DRAWS
 
 
 def test_all_heads_fit_into_an_address(small_config):
