@@ -51,7 +51,7 @@ def test_choice_is_limited_to_the_model():
 
 
 def test_choice_drops_pins_of_nonexistent_tokens():
-    choice = AttentionParams(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
+    choice = AttentionParams(layer=3, rows=(0, 5, 4), columns=(7, 1), words=True)
     assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
     assert choice.pinned_within(99, 99) == choice
 

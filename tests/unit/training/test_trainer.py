@@ -149,6 +149,18 @@ def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     assert trainer(run, steps=40).step == 1
 
 
+def test_average_is_the_mean_of_the_weights():
+    one, other = ({"w": torch.tensor(values)} for values in ([1.0, 4.0], [3.0, -2.0]))
+    assert average([one, other])["w"].tolist() == [2.0, 1.0]
+
+
+def test_reported_loss_is_the_mean_over_the_tokens_of_all_steps(run):
+    training = trainer(run, steps=2)
+    (one, first, _), (two, second, _) = training.take_step(), training.take_step()
+    found, *_ = trainer(run, steps=2)._take_reported_steps(0.0)
+    assert one != two and found == pytest.approx((one + two) / (first + second))
+
+
 def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
     training = trainer(run, steps=30, micro_batches=1, average=3, learning_rate=0.01, save_minutes=0.0)
     while training.step < 30:
