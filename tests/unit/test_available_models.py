@@ -81,6 +81,13 @@ def test_language_models_are_listed_in_the_same_order(monkeypatch, tmp_path, tin
     assert not any(each.problem for each in found.values()) and list(model_folders()) == [SHIPPED]
 
 
+def test_language_model_without_full_attention_cannot_be_used(monkeypatch, tmp_path, tiny_language_model):
+    monkeypatch.chdir(tmp_path)
+    config = shutil.copytree(tiny_language_model, tmp_path / "models" / "local") / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"attention": "local"}))
+    assert "shows only full attention" in language_model_folders()["local"].problem
+
+
 def test_gpt2_with_sharded_weights_is_listed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "models" / "large"
