@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pages.ui.text.number_format import rounded
-from tests.browser.component import SVG, VIRIDIS, in_tokens, labels, middle, texts
+from tests.browser.component import VIRIDIS, in_tokens, labels, middle, texts
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.values.trace import Trace
@@ -78,13 +78,6 @@ def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, s
             assert said.endswith(f"with {weights[row, column]:.4f}")
 
 
-def test_single_weight_of_one_is_the_only_bright_cell(browse, small_translator, known):
-    with browse(small_translator, known, "cross") as shown:
-        drawn = shown.colours(shown.cells(*size(known, "cross")))
-    bright = np.argwhere((np.abs(drawn - VIRIDIS[1.0]) <= 4).all(axis=-1))
-    assert bright.tolist() == [[1, 2]]
-
-
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
 def test_masked_cell_looks_different_from_zero(browse, small_translator, known, scheme):
     mask = known.decoder_mask
@@ -110,18 +103,6 @@ def shade_table() -> np.ndarray:
     """Return a table of colours, interpolated between the known colours of the scale."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
-
-
-@pytest.mark.thorough
-def test_map_of_a_copying_model_shows_its_known_attention(browse, copying_translator):
-    trace = copying_translator.trace("The dog reads.")
-    with browse(copying_translator, trace, "cross") as shown:
-        rows, columns = labels(trace, "cross")
-        for row in shown.table():
-            assert (float(row["weight"]) > 0.999) == (row["row"] == row["column"])
-        said = shown.hover(*middle(shown.cells(len(rows), len(columns))[2, 2]))
-    assert f"“{rows[2]}” (row 3) looks at “{columns[2]}” (column 3)" in said
-    assert said.endswith(f"with {rounded(trace.cross[0, 0, 2, 2]):.4f}")
 
 
 # tests/javascript checks readouts and exports for every kind.
@@ -184,12 +165,3 @@ def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_trans
             assert (place[3] or "") == ", ".join(names[layer][head])
             seen.add((layer, head))
         assert len(seen) > 3
-
-
-@pytest.mark.parametrize(("words", "lined"), [(19, False), pytest.param(3, True, marks=pytest.mark.thorough)])
-def test_small_cells_have_no_lines_between_them(browse, small_translator, words, lined):
-    trace = small_translator.trace("dog " * words, "Hund")
-    with browse(small_translator, trace, "encoder") as shown:
-        lines = shown.svg().findall(f"{SVG}line")
-        x, y, width, height = shown.cells(*size(trace, "encoder"))[0, 0]
-    assert bool(lines) == lined == (min(width, height) >= 12)

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.component import SVG, VIRIDIS, Component, in_tokens, labels, middle, texts
-from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
 pytestmark = pytest.mark.thorough
@@ -61,21 +60,6 @@ def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, tra
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_letter_keys_change_the_display_settings(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder") as shown:
-        shown.large.focus()
-        shown.press("m")
-        assert shown.control("Show as").input_value() == "lines" and shown.svg().findall(f"{SVG}line")
-        shown.large.focus()
-        shown.press("m", "w")
-        assert shown.control("Show as").input_value() == "map" and shown.control("Words").is_checked()
-        rows, _ = labels(trace, "encoder", words=True)
-        assert shown.table()[-1]["from"] == rows[-1]
-        shown.large.focus()
-        shown.press("w")
-        assert not shown.control("Words").is_checked()
-
-
 def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
     """There are fewer words than tokens, so the last token has no counterpart."""
     with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
@@ -113,14 +97,6 @@ def test_tab_key_moves_through_all_controls_with_visible_focus(browse, small_tra
             shown.press("Tab")
         assert not shown.root.evaluate(inside)
         assert {"Layer", "Head", "help", "large", "grid"} <= set(passed)
-
-
-def test_rows_without_the_end_symbol_are_rescaled_exactly(browse, small_translator, trace):
-    left = 0.01 * trace.encoder[..., :-1] / trace.encoder[..., :-1].sum(-1, keepdims=True)
-    resting = replace(trace, encoder=np.concatenate([left, np.full_like(trace.encoder[..., :1], 0.99)], axis=-1))
-    view = view_of(resting, "encoder", special=False)
-    with browse(small_translator, resting, "encoder", in_tokens(layer=1, head=3, hide=True)) as shown:
-        assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
 
 
 def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator, trace):
@@ -254,20 +230,6 @@ def test_tokens_added_with_shift_are_summed_and_named(browse, small_translator, 
         assert "sum" not in shown.note and len(frames(shown.svg())) == 1
 
 
-def test_new_sentence_releases_the_pinned_tokens(visit, server):
-    with visit(server) as reader:
-        reader.open("/encoder_attention?text=I+have+a+dream+of+a+red+car.&rows=0.7")
-        reader.maps(1)
-        shown = Component(reader.page, reader.page.locator(".atlas"))
-        assert len(frames(shown.svg())) == 2
-        before = shown.root.get_attribute("data-drawn")
-        reader.translate("I see.")
-        expect(shown.root).not_to_have_attribute("data-drawn", before)
-        reader.wait()
-        assert len(frames(shown.svg())) == 0
-        assert "Arrow keys in the large figure" in shown.readout, "Esc closed the menu that saved"
-
-
 def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         rows, _ = labels(trace, "encoder")
@@ -292,11 +254,3 @@ def test_longest_sentence_is_complete_on_a_phone(browse, small_translator):
     with browse(small_translator, trace, "decoder", viewport={"width": 390, "height": 844}) as shown:
         x, _, width, _ = shown.cells(rows, columns)[-1, -1]
         assert columns > 100 and x + width <= shown.large.bounding_box()["width"]
-
-
-def test_right_to_left_word_leaves_numbers_in_place(browse, small_translator):
-    trace = small_translator.trace("שלום עולם", "x")
-    rows, columns = labels(trace, "encoder", words=True)
-    with browse(small_translator, trace, "encoder", in_tokens(words=True)) as shown:
-        said = shown.hover(*place(shown, len(rows), len(columns), 0, 1))
-    assert f"“\u2068{rows[0]}\u2069” (row 1) looks at “\u2068{columns[1]}\u2069” (column 2)" in said

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.component import settle
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
@@ -28,43 +27,6 @@ def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.head(telling.layer + 1, telling.head + 1)
     reader.see("Strongest link")
     reader.has_typed("The cat sleeps on the sofa.")
-
-
-READ = re.compile(r"\(row (\d+)\).*(?:looks at|may not look at) “(.+)”(?: \(column (\d+)\) with ([\d.]+)|: masked)")
-
-
-# test_attention_browser.py checks readouts of every kind, and tests/ui checks what every page sends.
-@pytest.mark.parametrize(
-    ("kind", "page"),
-    [("decoder", "masked"), *(pytest.param(kind, kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))],
-)
-def test_hovering_reports_the_number_of_the_tensor(reader, shipped, kind, page):
-    reader.open(f"/{page}_attention?{DREAM}&words=false")
-    reader.maps(1)
-    trace = shipped.trace("I have a dream.")
-    canvas = reader.page.locator("canvas.large")
-    box = canvas.bounding_box()
-    seen = []
-    for across in (0.3, 0.45, 0.6, 0.75):
-        for down in (0.4, 0.55, 0.7, 0.85):
-            reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-            settle(reader.page)
-            reported = READ.search(reader.page.locator(".readout").first.inner_text())
-            if reported is None:
-                continue
-            row = int(reported[1]) - 1
-            if reported[4] is None:
-                assert not trace.mask(kind)[row].all() and "masked" in reported[0]
-                continue
-            column = int(reported[3]) - 1
-            # The server's sums may differ from these in the last bit, and a weight may lie between two roundings.
-            assert float(reported[4]) == pytest.approx(trace.attention(kind)[1, 4, row, column], abs=0.51e-4)
-            assert trace.key_tokens(kind)[column].text.strip("▁") in reported[2]
-            assert trace.query_tokens(kind)[row].text.strip("▁") in reported.string
-            seen.append((down, row, column))
-    assert len({row for _, row, _ in seen}) > 2 and len({column for _, _, column in seen}) > 2
-    heights = {row: down for down, row, _ in seen}
-    assert sorted(heights) == sorted(heights, key=heights.get), "row 1 is on top"
 
 
 def click_the_last_head(reader, number=0):
@@ -145,34 +107,6 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_address_restores_the_same_view_for_another_user(visit, server, shipped):
-    trace = shipped.trace("Where is my hat?")
-    opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
-    # These differ from the current values, because choosing a current value changes nothing.
-    layer, head = 6 - opened.layer, 8 - opened.head
-    with visit(server) as one:
-        one.open("/masked_attention")
-        one.maps(1)
-        one.translate("Where is my hat?")
-        one.page.wait_for_url(re.compile(r"text=Where"))
-        one.head(opened.layer + 1, opened.head + 1)
-        one.control("Layer").select_option(str(layer))
-        one.page.wait_for_url(re.compile(f"layer={layer}"))
-        one.control("Head").select_option(str(head))
-        one.control("Words").uncheck()
-        one.page.wait_for_url(re.compile("words=false"))
-        link = one.page.url.removeprefix(server)
-    # The browser was cleared, so it holds no state of another test.
-    with visit(server) as other:
-        other.open(link)
-        other.maps(1)
-        other.head(layer, head)
-        other.has_typed("Where is my hat?")
-        expect(other.control("Words")).not_to_be_checked()
-        other.see("that is read, then the one that is predicted")
-
-
-@pytest.mark.thorough
 def test_reload_and_back_button_keep_the_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
@@ -192,22 +126,6 @@ def test_reload_and_back_button_keep_the_choices(reader):
     reader.page.go_back()
     reader.head(2, 5)
     reader.has_typed("I have a dream.")
-
-
-@pytest.mark.thorough
-def test_two_concurrent_users_do_not_affect_each_other(visit, server, shipped):
-    sentences = ["My brother has a red car.", "We are learning German."]
-    with visit(server) as one, visit(server) as two:
-        people = (one, two)
-        for someone in people:
-            someone.open("/")
-        for someone, sentence in zip(people, sentences, strict=True):
-            someone.translate(sentence)
-        for someone, sentence in zip(people, sentences, strict=True):
-            someone.see(shipped.trace(sentence).target_text)
-            someone.has_typed(sentence)
-        for someone, other in zip(people, reversed(sentences), strict=True):
-            expect(someone.page.get_by_text(shipped.trace(other).target_text)).to_have_count(0)
 
 
 def test_untrusted_text_is_shown_literally(reader):

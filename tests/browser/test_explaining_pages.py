@@ -102,18 +102,6 @@ def test_map_toolbar_covers_no_control(visit, server):
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
-def test_click_in_the_map_explains_the_cell(shipped, reader):
-    trace = shipped.trace("I have a dream.")
-    reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
-    reader.see(f"{trace.encoder[1, 4, 0, 0]:.4f}")
-    cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
-    columns = len(trace.source_tokens)
-    reader.drawn(cells.nth(2 * columns + 3))
-    cells.nth(2 * columns + 3).click()
-    reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
-    reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
-
-
 def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
     """The second click checks that a clicked map can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_tokens)
@@ -142,15 +130,3 @@ def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped
     reader.drawn(cells.nth(2 * columns + 3))
     cells.nth(2 * columns + 3).click()
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
-
-
-def test_buttons_step_through_the_stages_and_update_the_address(reader, visit, server):
-    reader.open(f"/inside_a_layer?{DREAM}")
-    reader.see("1 of 61: tokens")
-    reader.page.get_by_role("button", name="Next").click()
-    reader.see("2 of 61: token embedding")
-    reader.page.wait_for_url(re.compile("inside_stage=encoder.tokens"))
-    with visit(server) as other:
-        other.open(reader.page.url.removeprefix(server))
-        other.see("2 of 61: token embedding")
-        other.see("[B, S, D] = [1, 6, 256]")

@@ -181,40 +181,25 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
     )
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.thorough)
-        for path in (
-            "/change_attention?",
-            "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
-            "/inside_a_layer?inside_part=mask&",
-            "/compare_heads?",
-            "/compare_heads?compare_part=two_heads&",
-            "/training_lab?lab_task=modular&",
-        )
-    ],
-)
-def test_sentence_form_leaves_room_for_a_map_near_the_top(reader, path):
-    reader.resize(1024, 768)
-    reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
-    reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
-    reader.fits(path)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "path",
     [
+        "/change_attention?",
+        "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
+        "/inside_a_layer?inside_part=mask&",
+        "/compare_heads?",
+        "/compare_heads?compare_part=two_heads&",
+        "/training_lab?lab_task=modular&",
         "/language_model?",
         "/language_model?lm_part=heads&",
         "/compare_heads?subject=language_model&",
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
+def test_box_for_the_text_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
-    reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
+    reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}&lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
     box = reader.page.get_by_label("Start of a text")
     if box.count():

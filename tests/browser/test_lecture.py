@@ -340,27 +340,6 @@ def test_lesson_list_shows_whole_buttons_in_lecture_mode(reader):
     assert button.evaluate(cut) == 0
 
 
-# tests/ui/test_lecture.py presents the same lesson without a browser.
-@pytest.mark.thorough
-def test_presented_lesson_outside_the_slides_goes_from_step_to_step(reader):
-    reader.resize(**PROJECTOR)
-    opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}
-    reader.open(address("lessons", lecture="true", **opened))
-    reader.see("Cross attention and the hidden aligner · 1 of 3")
-    corner = reader.page.locator(".lecture .number")
-    expect(corner).to_have_text("Step 1")
-    reader.wait()
-    # The QR code is on top, and a key closes it.
-    reader.page.keyboard.press("q")
-    expect(reader.page.locator("dialog.code")).to_be_visible()
-    reader.page.keyboard.press("PageDown")
-    expect(reader.page.locator("dialog.code")).to_be_hidden()
-    reader.wait()
-    reader.page.keyboard.press("PageDown")
-    reader.see("Cross attention and the hidden aligner · 2 of 3")
-    expect(corner).to_have_text("Step 2")
-
-
 @pytest.mark.thorough
 def test_slides_can_be_made_by_keyboard_and_saved_as_a_file(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard

@@ -62,64 +62,6 @@ def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
 
 
 @pytest.mark.thorough
-def test_reopened_lesson_step_asks_its_question_again(reader):
-    """Both the map and the words beside it are reset."""
-    page = reader.page
-    reader.open("/lessons?lesson_id=many_heads&lesson_step=2")
-    reader.head(1, 1)
-    following = page.get_by_role("button", name=re.compile("^Next"))
-    for right in (False, True):
-        page.locator("canvas.grid").focus()
-        for key in ["ArrowRight", "ArrowDown"] * (2 if right else 1):
-            page.keyboard.press(key)
-        if right:
-            reader.head(3, 3)
-            reader.see("of its attention is on the token before")
-        else:
-            reader.head(2, 2)
-            reader.see("You opened layer 2, head 2, which is not the right one.")
-            expect(following).to_be_disabled()
-            page.get_by_role("button", name="Show me").click()
-            reader.head(3, 3)
-        reader.wait()
-        following.click()
-        reader.see("Many heads, and four that have a job · 3 of 5")
-        reader.wait()
-        page.get_by_role("button", name="Back").click()
-        reader.see("Many heads, and four that have a job · 2 of 5")
-        reader.head(1, 1)
-        reader.wait()
-        expect(said(reader)).to_contain_text("Layer 1, head 1")
-        expect(following).to_be_disabled()
-        expect(page.get_by_text("You opened")).to_have_count(0)
-
-
-@pytest.mark.thorough
-def test_answer_marks_the_row_in_the_requested_head(reader):
-    """The map then shows the numbers of the answer, whatever was hidden before."""
-    page = reader.page
-    reader.open("/lessons?lesson_id=one_row")
-    reader.head(3, 3)
-    page.locator("canvas.grid").focus()
-    for key in ["ArrowUp"] * 2 + ["ArrowLeft"] * 2:
-        page.keyboard.press(key)
-    reader.head(1, 1)
-    page.locator("canvas.large").focus()
-    # The first arrow key reads the first row.
-    for key in ["ArrowDown"] * 7 + ["Enter"]:
-        page.keyboard.press(key)
-    reader.see("You marked “newspaper”, but not in layer 3, head 3.")
-    expect(page.get_by_role("button", name=re.compile("^Next"))).to_be_disabled()
-    reader.control("Hide start and end").check()
-    reader.control("Layer").select_option("3")
-    reader.control("Head").select_option("3")
-    reader.see("That row is all this head does for “newspaper”")
-    reader.head(3, 3)
-    expect(reader.control("Hide start and end")).not_to_be_checked()
-    expect(said(reader)).to_contain_text("“newspaper” looks most at “a”")
-
-
-@pytest.mark.thorough
 def test_lesson_is_complete_on_paper_and_without_a_network(reader, offline, tmp_path):
     """Checks both sheets and the file: the questions without the answers, and then with them."""
     reader.open(ROW)

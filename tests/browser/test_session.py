@@ -13,12 +13,6 @@ from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
 HALF = "Where is the hou"
-# Each walk has its first page and its clicks, on a page of the menu or on a part of a page.
-WALKS = {
-    "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
-    "compare heads": ("/compare_heads", ["A vs. B", "Positional encoding", "Compare heads", "All heads"]),
-    "inside a layer": ("/inside_a_layer", ["Worked example", "About the model", "Inside a layer", "One cell"]),
-}
 MENU = [page.title for listed in sections().values() for page in listed]
 
 
@@ -33,24 +27,6 @@ def go(reader, name):
             reader.page.get_by_role("button", name=name, exact=True)
         ).first.click()
         reader.wait()
-
-
-# tests/ui/test_session.py goes from every page and part to every other one.
-@pytest.mark.thorough
-@pytest.mark.parametrize("address", ["", f"?text={DREAM.replace(' ', '+')}"])
-@pytest.mark.parametrize("walk", WALKS)
-def test_sentence_survives_page_changes(reader, walk, address):
-    start, clicks = WALKS[walk]
-    reader.open(f"{start}{address}")
-    for click in clicks:
-        go(reader, click)
-    sentence = DREAM if address else "The animal didn't cross the street because it was too tired."
-    reader.has_typed(sentence)
-    # The next click used to lose it as well.
-    go(reader, "Cross attention")
-    reader.maps(1)
-    reader.has_typed(sentence)
-    assert "text=&" not in reader.page.url and not reader.page.url.endswith("text=")
 
 
 def half_typed(reader):

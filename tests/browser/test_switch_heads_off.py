@@ -41,18 +41,6 @@ def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
 
 
 @pytest.mark.thorough
-def test_example_changes_the_translation_and_can_be_cleared(reader):
-    reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
-    reader.page.get_by_role("button", name="Try: switch off cross attention, layer 5, head 6").click()
-    expect(reader.page).to_have_url(re.compile("off_heads=cross.5.6"))
-    expect(switch(reader, "cross.5.6")).to_have_attribute("aria-checked", "false")
-    reader.see("This is the example, not your choice")
-    reader.see("the translation differs")
-    reader.page.get_by_role("button", name="Clear the example").click()
-    reader.see("Every head is as trained")
-
-
-@pytest.mark.thorough
 def test_keys_move_between_switches(reader):
     reader.open(PAGE + "none")
     switch(reader, "cross.1.1").focus()

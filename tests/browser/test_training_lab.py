@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-
-from tests.browser.conftest import PATIENCE
 
 RECORDED = "/training_lab?text=x"
 # A small training, which ends quickly.
@@ -79,39 +76,3 @@ def test_spectrum_shows_grokking(visit, server):
         reader.page.get_by_role("button", name=re.compile("99% of the training items")).click()
         expect(bars).not_to_have_attribute("aria-label", last)
         reader.fits("the film with its spectrum")
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="counts threads where Linux lists them")
-def test_closing_the_browser_during_a_training_leaves_no_thread(visit, server):
-    """tests/ui/test_training_lab.py checks the same without a browser."""
-    (process,) = [
-        path
-        for path in Path("/proc").glob("[0-9]*")
-        if f"--server.port={server.rpartition(':')[2]}".encode() in (path / "cmdline").read_bytes().split(b"\0")
-    ]
-
-    def threads() -> int:
-        return len(list((process / "task").iterdir()))
-
-    def trained_and_closed() -> None:
-        with visit(server) as reader:
-            reader.open(f"{RECORDED}&lab_task=addition&lab_width=32&lab_items=8&lab_steps=3000")
-            reader.page.get_by_role("button", name="Train live").click()
-            reader.page.locator(".film[data-drawn$=running]").wait_for()
-
-    # The server starts its own threads with the first users.
-    for _ in range(2):
-        trained_and_closed()
-    before, closed = threads(), 3
-    for _ in range(closed):
-        trained_and_closed()
-    with visit(server) as later:
-        later.open(RECORDED)
-        film(later, "recorded reverse 400")
-        for _ in range(PATIENCE // 500):
-            if threads() < before + closed:
-                break
-            later.page.wait_for_timeout(500)
-        # The limit is less than one thread per closed browser, because the server's thread pools may still grow by one.
-        assert threads() < before + closed

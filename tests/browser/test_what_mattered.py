@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_chart_text import all_labels, labels
+from tests.browser.test_chart_text import labels
 
 DREAM = "text=I+have+a+dream."
-UNTRUSTED = '<b>x</b> "if" {y}'
 
 
 @pytest.mark.thorough
@@ -28,15 +25,6 @@ def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
         another.open(f"/what_mattered?{reader.page.url.partition('?')[2]}")
         again = another.page.get_by_test_id("stButtonGroup").nth(1)
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
-
-
-# test_chart_text.py checks charts with such labels as well.
-@pytest.mark.thorough
-def test_words_of_the_user_are_the_labels_of_the_chart(reader):
-    reader.open(f"/what_mattered?text={quote(UNTRUSTED)}")
-    # The page has two charts; the strip is the first.
-    strip = all_labels(reader, 2)[0]
-    assert {"<b>x</b>", "if", "{"} <= set(strip)
 
 
 # test_open_head.py checks a click on the mark of a chart as well.

@@ -49,7 +49,6 @@ ATTENTION = {
     "pages/masked_attention.py": "decoder",
     "pages/cross_attention.py": "cross",
 }
-READING = ["pages/translate.py", *ATTENTION, "pages/decoding.py"]
 COMPARE = "pages/compare_heads.py"
 
 
@@ -355,17 +354,6 @@ def test_too_long_translation_is_reported():
     assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
 
 
-@pytest.mark.parametrize(
-    "page", [READING[0], *(pytest.param(page, marks=pytest.mark.thorough) for page in READING[1:])]
-)
-def test_empty_input_is_reported(page):
-    test = opened(page, text="x")
-    for text in ("", "   ", "\t", "\x00", "\u200b"):
-        submit(test, text)
-        assert healthy(test, warned=True) and typed(test) == text
-        assert ["Type a sentence" in warning.value for warning in test.warning] == [True]
-
-
 def test_empty_box_offers_three_sentences(shipped):
     test = opened("pages/cross_attention.py", text=" ")
     offered = [button for button in test.button if button.label in EXAMPLES]
@@ -373,21 +361,6 @@ def test_empty_box_offers_three_sentences(shipped):
     offered[2].click()
     test.run()
     assert healthy(test) and typed(test) == EXAMPLES[2] == test.query_params["text"]
-
-
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("Der Hund ist nicht im Garten.", "looks like German"),
-        ("WHERE IS MY HAT?", "capitals"),
-        ("She met Obama in 1987.", "names and numbers"),
-        ("I have a dream.", None),
-    ],
-)
-def test_unusual_sentence_gets_a_hint(text, hint):
-    test = opened("pages/encoder_attention.py", text=text)
-    said = [one for one in ("looks like German", "capitals", "names and numbers") if one in texts(test)]
-    assert healthy(test) and said == ([hint] if hint else [])
 
 
 def test_page_states_the_limits_of_the_small_model_only_once():
@@ -515,12 +488,6 @@ def test_too_long_text_is_reported_and_kept():
         submit(test, text)
         assert healthy(test, warned=True) and reason in test.warning[0].value
         assert typed(test) == text and f"{MAX_TOKENS} tokens" in box(test)["label"]
-
-
-@pytest.mark.thorough
-def test_text_exactly_at_the_limit_is_accepted(narrow_app):
-    test = opened("pages/encoder_attention.py", text="1" * (MAX_TOKENS - 1), **GIVEN)
-    assert healthy(test) and headers(test)[0]["keys"] == MAX_TOKENS + 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 from attention_atlas.browser.wire import unframe
 from pages.ui.params.decoding import SHOWS
 from tests.ui import driver
-from tests.ui.driver import submit
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 
@@ -103,22 +102,6 @@ def test_given_translation_does_not_constrain_a_search(shipped):
     assert [traced["read"] for traced in header["translations"]] == [False, True]
     walked = reported(opened(**settings))
     assert all(step["forced"] for step in walked["steps"]), "a link to a translation walks along it"
-
-
-def test_sampling_opens_with_a_temperature_below_one(shipped):
-    header = reported(opened(method="sample", seed="4"))
-    assert header["params"]["temperature"] == 0.7
-    settings = DecodingSettings("sample", temperature=0.7, seed=4)
-    assert ids(header) == [token.id for token in shipped.translate(TEXT, settings).tokens]
-
-
-def test_forced_token_is_dropped_with_its_sentence():
-    test = opened(forced="362", step="2", method="beam")
-    submit(test, "Hello.")
-    header = reported(test)
-    assert header["params"]["forced"] == [] and header["params"]["method"] == "beam"
-    assert "forced" not in test.query_params and test.query_params["method"] == "beam"
-    assert len(header["translations"]) <= 2, "translations of another sentence are gone"
 
 
 def test_too_long_forced_prefix_is_reported():

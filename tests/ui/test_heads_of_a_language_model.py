@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -23,7 +22,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import VARIABLE
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
-from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
+from transformer.language_modelling.tracing import trace_continuation, trace_text
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.trace import Trace
 
@@ -133,19 +132,6 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
     assert "Colour by entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
 
 
-def test_page_follows_the_links_of_a_token_through_the_layers(trace):
-    test = opened(COMPARE, compare_part="layers", lm_words="false")
-    chooser(test, "compare_row").set_value(4).run()
-    chooser(test, "compare_row").set_value(3)
-    test.selectbox("compare_head").set_value(2)
-    test.run()
-    assert healthy(test) and (test.query_params["compare_row"], test.query_params["lm_head"]) == ("4", "3")
-    table = driver.table(test, "largest is head")
-    weights = view_of(trace, "decoder").weights[:, :, 3, :4]
-    assert table["Head 3 of every layer"].tolist() == pytest.approx(list(weights[:, 2].ravel()))
-    assert [int(head) for head in table["largest is head"]] == list((weights.argmax(axis=1) + 1).ravel())
-
-
 def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     test = opened(COMPARE, compare_part="layers", lm_part="likely")
     (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
@@ -211,15 +197,6 @@ def test_chosen_cell_is_in_the_address(loaded, trace):
     assert [metric.value for metric in test.metric][3] == f"{found.weight:.4f}"
     again = opened(INSIDE, **{name: value for name, value in test.query_params.items() if name != "text"})
     assert texts(again) == texts(test), "a link shows the same"
-
-
-def test_later_tokens_get_attention_without_the_mask(loaded, trace):
-    test = opened(INSIDE, inside_part="mask", lm_layer="2", lm_head="3")
-    unmasked = trace_unmasked(loaded, trace)
-    table = driver.table(test, "on the future", "without")
-    np.testing.assert_allclose(table["without"], unmasked.log_probs, atol=1e-5)
-    np.testing.assert_allclose(table["on the future"], np.triu(unmasked.decoder[1, 2], 1).sum(axis=1), atol=1e-5)
-    assert "](language_model?" in texts(test), "the head where most leaks is a link to its map"
 
 
 @pytest.mark.thorough

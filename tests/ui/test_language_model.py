@@ -149,15 +149,6 @@ def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_pa
     assert "damaged" in test.error[0].value and str(tmp_path) not in everything(test)
 
 
-@pytest.mark.thorough
-def test_missing_model_is_reported_on_one_line(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    test = opened()
-    assert not test.exception
-    if not headers(test):
-        assert [each.value for each in test.info if "no language model" in each.value]
-
-
 def test_two_texts_are_compared(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]

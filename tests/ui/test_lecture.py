@@ -307,14 +307,6 @@ def test_slide_list_names_the_displayed_lesson_step():
     assert received(test)["slides"][0]["text"] == "one row, step 4"
 
 
-@pytest.mark.parametrize("slide", ["1", "3"])
-def test_lesson_other_than_the_last_slide_advances_by_clicker(slide):
-    """A user who leaves the slides and presents a lesson still has the number of the slide."""
-    test = opened("pages/lessons.py", text=DREAM, lesson_id="aligner", lecture="true", slide=slide, **LISTED)
-    assert received(test)["stepped"] == "Step 1"
-    assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"} and healthy(test)
-
-
 def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide():
     test = opened(
         "pages/lessons.py",

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from tests.ui.driver import MARKUP, MIXED, UNTRUSTED, figures, healthy, opened, refused, submit, table, texts
+from tests.ui.driver import figures, healthy, opened, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -55,18 +55,6 @@ def test_chosen_text_kind_and_head_are_in_the_address():
     }
     again = app(**address)
     assert maps(again) == maps(test) and len(maps(test)) == 1
-
-
-@pytest.mark.parametrize(
-    "text", [text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *UNTRUSTED]]
-)
-def test_any_text_is_shown_literally_or_rejected(text):
-    test = app()
-    submit(test, text, "long_text")
-    assert healthy(test, warned=refused(test))
-    shown = texts(test)
-    assert not [mark for mark in MARKUP if mark in shown.replace("](https://arxiv", "")]
-    assert maps(test) or test.warning
 
 
 @pytest.mark.parametrize(

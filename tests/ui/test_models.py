@@ -19,7 +19,7 @@ from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
 from tests.unit.interop.family_peers import make_family
-from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.analysis.heads.gallery import gallery_of
 from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
 from transformer.files.small_files import MAX_FILE_BYTES
@@ -216,6 +216,7 @@ def test_heads_are_measured_in_the_chosen_language(models):
     test = opened("pages/gallery.py", text=f"{HEB} {DREAM}", model=LARGE)
     test.button("measure_head_gallery").click().run()
     assert healthy(test) and "2 sentences" in texts(test)
+    assert "no translation ended within the length limit" in texts(test), "of random weights"
     for name in ("sentences.txt", "head_gallery.json"):
         (own / name).unlink()
 
@@ -293,27 +294,32 @@ def test_records_of_the_shipped_model_are_not_shown_for_another(models):
     assert not [button for button in pairs.button if "tired" in button.label]
 
 
-def test_heads_are_measured_over_many_sentences_on_demand(models):
-    page = "pages/compare_heads.py"
-    test = opened(page, text=EXAMPLES[1], model="ar-en")
-    assert healthy(test) and "over 3 sentences" not in texts(test)
-    test.button("measure_head_statistics").click().run()
-    assert healthy(test)
-    kept = json.loads((models / "models" / "ar-en" / "head_statistics.json").read_text(encoding="utf-8"))
-    assert kept["sentences"] == 3
-    assert "over 3 sentences" in texts(test)
-    assert not [button for button in test.button if button.key == "measure_head_statistics"]
-    assert "over 3 sentences" in texts(opened(page, text=EXAMPLES[1], model="ar-en")), "kept beside the model"
+# The page on which each measurement is started, and its conclusion.
+MEASURED = {
+    "head_statistics": ("compare_heads", {}, "over 3 sentences"),
+    "head_gallery": ("gallery", {}, "found them in 3 sentences"),
+    "head_importance": ("compare_heads", {}, "averaged over 3 other sentences"),
+    "method_agreement": ("what_mattered", {"mattered_part": "agreement"}, "Erasure measures, and"),
+}
 
 
-def test_gallery_is_made_on_demand(models):
-    page, file = "pages/gallery.py", models / "models" / "ar-en" / "head_gallery.json"
-    test = opened(page, model="ar-en")
-    test.button("measure_head_gallery").click().run()
-    assert healthy(test) and "found them in 3 sentences" in texts(test)
-    assert "no translation ended within the length limit" in texts(test), "of random weights"
-    assert Gallery.from_json(file.read_text(encoding="utf-8")).sentences == 3
-    assert "found them in 3 sentences" in texts(opened(page, model="ar-en")), "kept beside the model"
+@pytest.mark.parametrize(
+    "name", ["head_statistics", *(pytest.param(name, marks=pytest.mark.thorough) for name in list(MEASURED)[1:])]
+)
+def test_heads_are_measured_on_demand_and_the_result_is_kept_beside_the_model(models, name):
+    file = models / "models" / "ar-en" / f"{name}.json"
+    page, chosen, shown = MEASURED[name]
+
+    def page_of_the_model():
+        return opened(f"pages/{page}.py", text=EXAMPLES[1], model="ar-en", **chosen)
+
+    test = page_of_the_model()
+    assert healthy(test) and shown not in texts(test)
+    test.button(f"measure_{name}").click().run()
+    assert healthy(test) and shown in texts(test)
+    assert not [button for button in test.button if button.key == f"measure_{name}"]
+    assert json.loads(file.read_text(encoding="utf-8"))["sentences"] == 3
+    assert shown in texts(page_of_the_model())
     file.unlink()
 
 
@@ -337,22 +343,6 @@ def test_gallery_uses_the_languages_of_the_model(models):
     assert {example["direction"] for example in cards["The English word before"]["examples"]} == {"ltr"}
     assert all("model=ar-en" in card["head"]["href"] for card in cards.values())
     (folder / "head_gallery.json").unlink()
-
-
-@pytest.mark.thorough
-def test_head_importance_and_agreement_are_measured_on_demand(models):
-    own = models / "models" / "ar-en"
-    address = {"text": EXAMPLES[1], "model": "ar-en"}
-    for page, name, chosen, shown in (
-        ("pages/compare_heads.py", "head_importance", {}, "averaged over 3 other sentences"),
-        ("pages/what_mattered.py", "method_agreement", {"mattered_part": "agreement"}, "Erasure measures, and"),
-    ):
-        test = opened(page, **address, **chosen)
-        assert healthy(test) and shown not in texts(test)
-        test.button(f"measure_{name}").click().run()
-        assert healthy(test) and (own / f"{name}.json").is_file()
-        assert shown in texts(test) and not [each for each in test.button if each.key == f"measure_{name}"]
-        (own / f"{name}.json").unlink()
 
 
 @pytest.mark.thorough

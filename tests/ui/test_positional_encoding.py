@@ -107,15 +107,6 @@ def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
     assert order.tolist() == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
-@pytest.mark.thorough
-def test_rotation_matrix_is_checked_for_any_offset(narrow_app):
-    for offset in ("-100", "0", "17"):
-        test = app(positions_part="distances", positions_across="6", positions_offset=offset)
-        assert healthy(test) and "nothing in M knows the position" in texts(test)
-        turned = next(each.value for each in expand(test).dataframe if "M · PE(4)" in each.value.columns)
-        np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
-
-
 def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]

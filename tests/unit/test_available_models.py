@@ -81,6 +81,13 @@ def test_language_models_are_listed_in_the_same_order(monkeypatch, tmp_path, tin
     assert not any(each.problem for each in found.values()) and list(model_folders()) == [SHIPPED]
 
 
+def test_language_model_without_full_attention_cannot_be_used(monkeypatch, tmp_path, tiny_language_model):
+    monkeypatch.chdir(tmp_path)
+    config = shutil.copytree(tiny_language_model, tmp_path / "models" / "local") / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"attention": "local"}))
+    assert "shows only full attention" in language_model_folders()["local"].problem
+
+
 def test_gpt2_with_sharded_weights_is_listed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "models" / "large"
@@ -122,8 +129,6 @@ DAMAGE = {
     "no config": (without("config.json"), "config.json is missing"),
     "no weights": (without("model.safetensors"), "model.safetensors is missing"),
     "half a config": (content("config.json", b'{"source_vo'), "cannot be used"),
-    "empty config": (content("config.json", b""), "cannot be used"),
-    "deep config": (content("config.json", b"[" * 100_000), "cannot be used"),
     "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
@@ -226,23 +231,7 @@ def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
 
 
 @pytest.mark.parametrize(
-    "shape",
-    [
-        [10**400, 1.5],
-        [10**400],
-        [2**49],
-        [9] * 400_000,
-        [1] * 9,
-        [-1, -1],
-        [1.0],
-        [True],
-        ["a"],
-        [[1]],
-        {"1": 2},
-        "12",
-        None,
-    ],
-    ids=range(13),
+    "shape", [[10**400, 1.5], [2**49], [9] * 400_000, [-1, -1], [True], {"1": 2}, None], ids=range(7)
 )
 def test_weight_file_with_an_impossible_shape_is_rejected(folder, shape):
     header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()

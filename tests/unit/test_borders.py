@@ -117,6 +117,7 @@ NO_TORCH = (
 LOADED_WITHOUT = (
     # Importing the library itself is cheap.
     ("transformer", ("torch", "numpy", "sentencepiece")),
+    ("attention_atlas.command_line", ("torch", "numpy")),
     *((name, ("torch",)) for name in NO_TORCH),
     # Everything before the first page: torch takes seconds to import; until then the screen shows "Starting the
     # Transformer".

@@ -14,6 +14,7 @@ from transformer.attribution.attribution import Target
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.running.runs.scores import ContrastsRun
 from transformer.values.cancellation import cancellable, check_cancelled
+from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
@@ -47,6 +48,8 @@ def sent_back(model):
 # Functions that prepare a run of a model, and return it.
 RUNS = {
     "translate": lambda model: lambda: model.translate(TEXT),
+    "beam": lambda model: lambda: model.translate(TEXT, DecodingSettings("beam")),
+    "sample": lambda model: lambda: model.trace_decoding(TEXT, DecodingSettings("sample")),
     "translate_variants": lambda model: lambda: model.translate_variants(TEXT, [OFF]),
     "trace": lambda model: lambda: model.trace(TEXT),
     "trace_decoding": lambda model: lambda: model.trace_decoding(TEXT),

@@ -207,15 +207,9 @@ def test_state_of_another_computation_is_rejected(small_translator, file, tmp_pa
 
     with pytest.raises(KeyboardInterrupt):
         measure_corpus(small_translator, file, state, report=stop)
-    good = state.read_bytes()
     file.write_text("Other words\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(ValueError, match="on other sentences: delete"):
         measure_corpus(small_translator, file, state)
-    flipped = good[:300] + bytes([good[300] ^ 1]) + good[301:]
-    for damaged in (b"", good[:100], good[:-40], b"PK" + good[:50], flipped):
-        state.write_bytes(damaged)
-        with pytest.raises(ValueError, match="is damaged, .*: delete"):
-            measure_corpus(small_translator, file, state)
 
 
 def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):

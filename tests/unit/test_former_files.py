@@ -55,8 +55,3 @@ def test_former_names_of_tokens_are_read():
     run = ContrastsRun('"pieces": a word', (4, 5), 0, (6, 7), ())
     experiment = bytes(write_run(run)).replace(b'"tokens"', b'"pieces"')
     assert read_run(experiment, ContrastsRun) == run
-
-
-def test_names_exported_by_the_library_exist():
-    for name in transformer.__all__:
-        assert getattr(transformer, name)

@@ -10,7 +10,6 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-import transformer
 from attention_atlas import command_line
 from transformer.commands import measure, train, translate
 from transformer.files.paths import APP, ASSETS
@@ -71,15 +70,6 @@ def test_command_finds_the_files_of_the_app():
     for path in ("app.py", "pages/translate.py", ".streamlit/config.toml"):
         assert (APP / path).is_file()
     assert (ASSETS / "examples.json").is_file()
-
-
-def test_importing_the_library_is_cheap():
-    code = "import sys, attention_atlas.command_line; print('torch' in sys.modules or 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "False\n"
-    assert transformer.TransformerConfig.__name__ == "TransformerConfig"
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        _ = transformer.Nothing
 
 
 @pytest.mark.parametrize(

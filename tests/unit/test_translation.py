@@ -9,7 +9,6 @@ from tests.conftest import ONE_SHAPE
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.errors import TextError
 from transformer.text.tokenizer import END
-from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import Interventions
 from transformer.values.translation import HypothesisState
@@ -132,24 +131,3 @@ def test_interventions_apply_to_every_decoding_step(shaped_translator, method, i
         assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
         if shaped_translator.config.positions != "none":
             assert shaped_translator.trace_decoding(TEXT, DecodingSettings(method)).translation.log_prob != total
-
-
-class Left(BaseException):
-    """Streamlit's exception in the thread of a page that the user left."""
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_cancelled_run_ends_between_two_steps(small_translator, method):
-    asked = 0
-
-    def check():
-        nonlocal asked
-        asked += 1
-        if asked == 3:
-            raise Left
-
-    for run in (small_translator.translate, small_translator.trace_decoding):
-        asked = 0
-        with pytest.raises(Left), cancellable(check):
-            run(TEXT, DecodingSettings(method))
-        assert asked == 3

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -224,14 +223,6 @@ def test_trace_is_immutable(small_translator):
         trace.details["cross_scores"] = trace.encoder
 
 
-def test_eight_concurrent_threads_get_the_same_trace_as_one(small_translator):
-    texts = [f"The {'old ' * (i % 4)}man reads book number {i}." for i in range(8)]
-    alone = [small_translator.trace(text, details=True) for text in texts]
-    with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda text: small_translator.trace(text, details=True), texts))
-    assert all(a.equals(b) for a, b in zip(alone, together, strict=True))
-
-
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00", "\u200b"])
 def test_empty_text_is_reported(small_translator, text):
     with pytest.raises(TextError, match="Type a sentence"):
@@ -250,41 +241,6 @@ def test_text_exactly_at_the_limit_is_read_and_one_token_more_is_not(small_trans
         small_translator.trace("x" * 23_000)
 
 
-def test_length_limit_is_reported(small_translator):
-    trace = small_translator.trace("a")
-    assert trace.complete == (trace.predicted_tokens[-1].id == END)
-    assert len(trace.predicted_tokens) <= MAX_TOKENS + 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x",
-        "🙂",
-        "👩‍👩‍👧",
-        "שלום",
-        "日本語",
-        "e\u0301\u0323",
-        "?!.,",
-        "<b>x</b>",
-        '"><script>',
-        "&amp;",
-        "a\x00b",
-        "</s>",
-        "▁",
-        r"$\frac{a}{b}$",
-        "**bold** [x](y)",
-        "https://example.org/?a=b",
-        "a\tb\nc",
-        "a " * 50,
-    ],
-)
-def test_untrusted_text_is_read(small_translator, text):
-    trace = small_translator.trace(text)
-    assert trace.source_text == text
-    assert np.isfinite(trace.encoder).all() and np.isfinite(trace.log_probs).all()
-
-
 def test_devices_are_listed(model_folder):
     assert available_devices()[-1] == "cpu"
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
@@ -298,24 +254,6 @@ def test_unusable_device_is_not_offered(monkeypatch):
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
     monkeypatch.setattr(devices, "_works", devices._works.__wrapped__)
     assert missing not in available_devices() and available_devices()[-1] == "cpu"
-
-
-def test_device_out_of_memory_is_explained(model_folder, monkeypatch):
-    translator = Translator.load(model_folder, "cpu")
-
-    def failing(error):
-        def encode(*args, **kwargs):
-            raise error
-
-        return encode
-
-    for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("MPS backend out of memory (...)")):
-        monkeypatch.setattr(translator._model, "encode", failing(error))
-        with pytest.raises(DeviceError, match="choose the device cpu"):
-            translator.trace(TEXT)
-    monkeypatch.setattr(translator._model, "encode", failing(RuntimeError("a bug")))
-    with pytest.raises(RuntimeError, match="a bug"):
-        translator.trace(TEXT)
 
 
 def test_model_version_changes_with_its_files(model_folder, small_translator, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -14,8 +14,8 @@ import pytest
 from attention_atlas import ballot_box, vote_endpoint
 from attention_atlas.reverse_proxy import ReverseProxy
 from attention_atlas.vote_endpoint import VoteEndpoint, phone_page, vote_request
+from tests.unit.test_reverse_proxy import within
 
-PATIENCE = 30
 QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["Hund", "Katze", "<script>"]}
 
 
@@ -64,14 +64,6 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
             yield place
         finally:
             running.close()
-
-
-def within(what: Callable[[], Awaitable[None]]) -> None:
-    async def timed() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await what()
-
-    asyncio.run(timed())
 
 
 @pytest.mark.parametrize(
@@ -128,6 +120,7 @@ def test_only_the_lecturers_browser_can_open_and_close_a_vote():
                 assert (await place.act(QUESTION))[0] == 403
                 assert not (await place.state(lecturer=True))["lecturer"]
             assert (await place.ask("GET", "/vote/lecturer?guess"))[0] == 403
+            assert (await place.ask("GET", "/vote/results.csv"))[0] == 403
             status, head, _ = await place.ask("GET", place.told[0])
             assert status == 303 and "Location: ../\r\n" in head and "; HttpOnly; SameSite=Strict\r\n" in head
             assert (await place.ask("GET", place.told[0]))[0] == 403, "an address that the audience saw too late"

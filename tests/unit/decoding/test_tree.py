@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 import torch
 
 from transformer.decoding.beam import beam_search, length_penalty_factor
-from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
-from transformer.decoding.step import token_rank
 from transformer.decoding.tree import path, search_tree
 from transformer.model.recorder import Recorder
 from transformer.text.tokenizer import END, START
@@ -108,24 +105,6 @@ def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model)
         expected = [torch.cat(record.tensors[f"{kind}.weights"])[:, :, -1].numpy() for kind in ("decoder", "cross")]
         np.testing.assert_allclose(decoder, expected[0], atol=1e-5)
         np.testing.assert_allclose(cross, expected[1], atol=1e-5)
-
-
-def test_beam_of_one_equals_greedy_decoding(decode):
-    expanded = decode(beam_search, [[5, 9, 7, END]], beam_size=1, capture=True)
-    tree = search_tree(expanded, hypotheses(expanded, 1)[0][0])
-    for index, step in zip(tree.best, decode(greedy, [[5, 9, 7, END]]), strict=True):
-        node = tree.nodes[index]
-        assert node.token == int(step.predicted)
-        assert node.rank == int(token_rank(step.distribution.log_probs, step.log_prob))
-        assert node.log_prob == pytest.approx(float(step.log_prob), abs=1e-6)
-        assert node.score == pytest.approx(float(step.score), abs=1e-6)
-
-
-def test_tree_is_immutable(tree):
-    with pytest.raises(FrozenInstanceError):
-        tree.nodes = ()
-    with pytest.raises(FrozenInstanceError):
-        tree.nodes[0].score = 0.0
 
 
 def test_beam_tree_accepts_only_one_sentence(decode):

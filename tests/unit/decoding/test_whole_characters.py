@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 
-from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy, greedy_batch
@@ -38,19 +38,10 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 
 
 @pytest.fixture(scope="module")
-def byte_model(tokenizer):
+def byte_model(tokenizer, small_config):
     """A model with fresh weights that writes almost only bytes."""
     torch.manual_seed(3)
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=16,
-        heads=4,
-        encoder_layers=1,
-        decoder_layers=2,
-        d_ff=24,
-    )
-    model = build(config).eval()
+    model = build(replace(small_config, tied_embeddings="none")).eval()
     with torch.no_grad():
         model.generator.bias[sorted(tokenizer.spelling.parts)] = 3.0
     return model

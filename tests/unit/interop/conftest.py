@@ -14,6 +14,7 @@ import torch
 
 from tests.conftest import SENTENCES
 from tests.foreign_models import numbered, sentencepiece_model, tokens_of
+from tests.unit.interop.family_peers import SHAPE
 from transformer.running.translator import Translator
 
 NASTY = [
@@ -132,22 +133,14 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
             **{
                 "vocab_size": sizes[0],
                 "decoder_vocab_size": sizes[-1],
-                "d_model": 16,
-                "encoder_layers": 2,
-                "decoder_layers": 2,
-                "encoder_attention_heads": 4,
-                "decoder_attention_heads": 4,
-                "encoder_ffn_dim": 24,
-                "decoder_ffn_dim": 24,
+                **SHAPE,
                 "activation_function": "swish",
-                "max_position_embeddings": 64,
                 "scale_embedding": True,
                 "pad_token_id": pad,
                 "eos_token_id": end,
                 "decoder_start_token_id": pad,
                 "bos_token_id": end,
                 "forced_eos_token_id": None,
-                "attn_implementation": "eager",
                 **settings,
             }
         )

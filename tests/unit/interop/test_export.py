@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,7 +14,6 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
 from transformer.commands.translate import main
-from transformer.config import TransformerConfig
 from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.model.transformer import build
@@ -40,18 +40,11 @@ def read_by_hugging_face(folder):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=16,
-        heads=4,
-        encoder_layers=2,
-        decoder_layers=1,
-        d_ff=24,
-        max_positions=64,
-        **{"norm": "post", "positions": "sinusoidal_halves", **SHAPES[name]},
-    )
+def test_exported_model_computes_the_same_in_hugging_face(
+    name, tokenizer, small_config, marian_tokenizer, tmp_path, run_main
+):
+    shape = {"norm": "post", "positions": "sinusoidal_halves", "tied_embeddings": "none", **SHAPES[name]}
+    config = replace(small_config, max_positions=64, **shape)
     torch.manual_seed(2)
     model = build(config)
     weights = {

@@ -100,8 +100,7 @@ def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
     refused(run_main(main, "import", folder, "--output", tmp_path / "no"), "--allow-pickle-weights")
     done = run_main(main, "import", folder, "--output", tmp_path / "yes", "--allow-pickle-weights")
     assert done.returncode == 0
-    here, there = (load_file(path / "model.safetensors") for path in (tmp_path / "yes", tmp_path / "yes"))
-    assert here.keys() == there.keys()
+    assert load_file(tmp_path / "yes" / "model.safetensors")
 
     class Evil:
         def __reduce__(self):

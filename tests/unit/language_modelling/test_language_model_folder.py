@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 
 import pytest
@@ -12,8 +10,7 @@ import torch
 from tests.conftest import SENTENCES
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
-from transformer.config import TransformerConfig, decoder_only
-from transformer.errors import CheckpointError
+from transformer.config import decoder_only
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import head_scores
 from transformer.language_modelling.scoring import score_text
@@ -52,12 +49,6 @@ def test_model_saved_in_half_precision_loads(trained, config, tokenizer):
         assert torch.equal(ours.half().float(), theirs), name
 
 
-def test_seals_of_older_models_stay_valid(config):
-    """A field that was added later is written only if it differs from the default."""
-    untied = dataclasses.replace(config, tied_embeddings="none")
-    assert TransformerConfig.from_json(untied.to_json()) == untied != config
-
-
 def test_sentencepiece_language_model_supports_every_operation(trained):
     """Everything that a language model can do works with sentencepiece tokens, too."""
     loaded = load_language_model(trained[0], "cpu")
@@ -76,33 +67,3 @@ def test_version_is_derived_from_the_weights(trained, config, tokenizer):
     weights = {name: parameter + 1 for name, parameter in model.named_parameters()}
     save_model(folder, config, weights, tokenizer)
     assert load_language_model(folder, "cpu").version != before
-
-
-def test_gpt2_folder_is_a_language_model(gpt2_folder, imported):
-    loaded = load_language_model(gpt2_folder, "cpu")
-    assert loaded.tokenizer.fingerprint == imported.tokenizer.fingerprint
-    read = torch.tensor([[0, 5, 6]])
-    with torch.inference_mode():
-        torch.testing.assert_close(loaded.model(None, read), imported.model(None, read))
-
-
-def configured(folder, **values):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | values))
-
-
-# tests/unit/robustness/test_damaged_kinds.py damages every file of such a folder.
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda folder: configured(folder, temperature=1), "unknown field in the configuration: temperature"),
-        (lambda folder: configured(folder, model_type="bert"), "is not a GPT-2 model"),
-        (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
-    ],
-)
-def test_unusable_folder_is_reported_on_one_line(trained, change, message):
-    folder = trained[0]
-    change(folder)
-    with pytest.raises(CheckpointError, match=message) as raised:
-        load_language_model(folder, "cpu")
-    assert "\n" not in str(raised.value)

@@ -95,10 +95,8 @@ def test_claim_computes_the_softmax_of_two_scores():
             "not a rule for a head; the rules are: previous",
         ),
         ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "not a rule for a head"),
-        ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "not a rule for a head"),
         ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
         ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
-        ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),
         ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
         ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
         ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name words of"),
@@ -116,7 +114,6 @@ def test_claim_computes_the_softmax_of_two_scores():
         ("loss_at_start", {"vocabulary": -5}, "vocabulary is -5: give at least 1 token"),
         ("learned_early", {"share": 2}, "between 0 and 1"),
         ("heads_removed", {"count": 0}, "count must be 1 to 72, half of the heads, not 0"),
-        ("heads_removed", {"count": 73}, "not 73"),
         ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
     ],
 )

@@ -4,35 +4,22 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.config import TransformerConfig
 from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 
-CONFIG = TransformerConfig(
-    source_vocabulary=40,
-    target_vocabulary=40,
-    d_model=16,
-    heads=4,
-    encoder_layers=2,
-    decoder_layers=2,
-    d_ff=32,
-    tied_embeddings="all",
-    positions="learned",
-)
 
-
-def test_undrawn_model_uses_no_random_numbers():
+def test_undrawn_model_uses_no_random_numbers(small_config):
     before = torch.random.get_rng_state()
     with SkippedInitialisation():
-        Transformer(CONFIG)
+        Transformer(small_config)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_undrawn_model_has_the_usual_parameters_on_its_device(device):
+def test_undrawn_model_has_the_usual_parameters_on_its_device(small_config, device):
     with torch.device(device), SkippedInitialisation():
-        model = Transformer(CONFIG)
-    drawn = Transformer(CONFIG)
+        model = Transformer(small_config)
+    drawn = Transformer(small_config)
     assert {name: each.shape for name, each in model.named_parameters()} == {
         name: each.shape for name, each in drawn.named_parameters()
     }

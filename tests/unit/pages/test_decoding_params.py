@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import pytest
-
 from pages.ui.params.decoding import DecodingParams
 from transformer.text.tokenizer import END, PAD, START
 from transformer.values.decoding_settings import DecodingSettings
@@ -42,37 +40,6 @@ def test_whole_number_from_the_browser_is_a_valid_decimal():
     assert DecodingParams.from_browser({"temperature": 2, "length_penalty": 0}) == expected
     other = DecodingParams(length_penalty=1.0)
     assert DecodingParams.from_address(other.to_address()) == other
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        3,
-        "x",
-        [],
-        {"step": -1},
-        {"step": True},
-        {"step": 1.5},
-        {"forced": [True]},
-        {"forced": "12"},
-        {"suppressed": [-1]},
-        {"method": []},
-        {"method": "beams"},
-        {"beam_size": 0},
-        {"beam_size": 11},
-        {"temperature": 0},
-        {"temperature": float("nan")},
-        {"temperature": "1"},
-        {"top_p": 0},
-        {"top_p": 1.1},
-        {"length_penalty": 3.1},
-        {"forced": [1] * 1001},
-        {"show": "none"},
-    ],
-)
-def test_invalid_browser_state_falls_back_to_defaults(value):
-    assert DecodingParams.from_browser(value) == FIRST
 
 
 def test_forced_tokens_that_cannot_be_written_are_dropped():

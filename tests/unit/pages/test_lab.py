@@ -19,9 +19,7 @@ from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
 from pages.ui.training_lab.shown import moments, newest, spectrum_words
 from pages.ui.training_lab.trainings import BrowserTab, Trainings
 from transformer.commands.tasks import parser
-from transformer.errors import TaskError
 from transformer.tasks.answer import answer, model_at
-from transformer.tasks.archive import save_run
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import GROKKING, SOLVED, Event, events
 from transformer.tasks.registry import TASKS
@@ -227,11 +225,5 @@ def test_recorded_reversal_training_forms_a_mirror_head():
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_damaged_recorded_training_is_rejected_in_one_line(run, tmp_path):
+def test_task_without_a_recorded_training_has_none(tmp_path):
     assert recorded_run("copy", tmp_path) is None
-    (tmp_path / "copy.npz").write_bytes(b"PK" * 50)
-    with pytest.raises(TaskError, match="copy.npz is damaged, or is not a recorded run"):
-        recorded_run("copy", tmp_path)
-    save_run(run, tmp_path / "sort.npz")
-    with pytest.raises(TaskError, match="of another task, copy"):
-        recorded_run("sort", tmp_path)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import pytest
-
-from pages.ui.long_texts import loss_plot, measuring
 from pages.ui.long_texts.cost_words import concludes, describe_saving
 from pages.ui.long_texts.measuring import in_turns
-from pages.ui.measured.recorded import read_record
 from pages.ui.runs.inference import LONG_RUNS
-from transformer.language_modelling.attention_losses import RecordedLosses
-from transformer.language_modelling.cost import Cost, RecordedCosts
+from transformer.language_modelling.cost import Cost
 
 
 def test_cost_measurement_yields_to_other_users_between_steps():
@@ -29,21 +24,6 @@ def test_cost_measurement_yields_to_other_users_between_steps():
         assert not LONG_RUNS._queue
         found.append(cost)
     assert found == costs and held == [True, True]
-
-
-@pytest.mark.parametrize("read", [RecordedCosts.from_json, RecordedLosses.from_json])
-@pytest.mark.parametrize(
-    ("old", "new"), [(": ", ""), ('"full"', '"whole"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"), ("", "[]")]
-)
-def test_damaged_recording_is_ignored(tmp_path, read: Callable[[str], object], old: str, new: str):
-    whole = (measuring if read == RecordedCosts.from_json else loss_plot).FILE.read_text(encoding="utf-8")
-    file = tmp_path / "recorded.json"
-    file.write_text(whole, encoding="utf-8")
-    assert read_record(file, read) == read(whole)
-    if not old or old in whole:
-        damaged = tmp_path / "damaged.json"
-        damaged.write_text(whole.replace(old, new) if old else new, encoding="utf-8")
-        assert read_record(damaged, read) is None
 
 
 def test_page_describes_the_cost_of_full_attention_in_words():

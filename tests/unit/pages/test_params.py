@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from pages.ui.params.architecture import ArchitectureParams
+from pages.ui.params.attention import AttentionParams
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.params.compare_heads import UNTRAINED, CompareParams
@@ -121,6 +122,30 @@ def test_invalid_value_falls_back_to_the_default(cls):
             assert read.edits.unreadable and not read.edits.edits
             continue
         assert getattr(read, field.name) == getattr(first, field.name), (field.name, value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "value"),
+    [
+        (AttentionParams, "x"),
+        (AttentionParams, {"layer": True}),
+        (AttentionParams, {"layer": 1.5}),
+        (AttentionParams, {"rows": [True]}),
+        (AttentionParams, {"rows": "12"}),
+        (AttentionParams, {"scale": []}),
+        (AttentionParams, {"metric": "a b"}),
+        (AttentionParams, {"columns": list(range(1001))}),
+        (DecodingParams, {"step": -1}),
+        (DecodingParams, {"method": "beams"}),
+        (DecodingParams, {"beam_size": 11}),
+        (DecodingParams, {"temperature": float("nan")}),
+        (DecodingParams, {"temperature": "1"}),
+        (DecodingParams, {"forced": [1] * 1001}),
+    ],
+)
+def test_invalid_browser_state_falls_back_to_defaults(cls, value):
+    """tests/unit/robustness/test_any_address.py checks the limits for any message to any page."""
+    assert cls.from_browser(value) == cls()
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)

@@ -29,7 +29,7 @@ from transformer.errors import TextError
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.normalisation import normalise, normalise_with_spans, valid
-from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
 # Characters that become several or none, or join others; halves of pairs; syntax of markup, scripts and tables.
@@ -72,6 +72,7 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     # Typed markup never becomes a control token.
     assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
     assert tokenizer.decode(ids) == normalise(text)
+    assert "".join(units(normalise(text))) == normalise(text)
     # Texts beside a map; none of them raises.
     labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")

@@ -1,13 +1,13 @@
-"""Tests that a damaged model folder is rejected with one clear message, or the loaded model is unchanged."""
+"""Tests that a damaged folder of any kind of model is rejected with one clear message, or loads unchanged."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,199 +17,192 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder
+from tests.foreign_models import arabic_model
 from tests.properties import few, many
+from transformer.checkpoints.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.checkpoints.learning_curve import FIELDS
 from transformer.checkpoints.model_files import save_model
-from transformer.config import TransformerConfig
+from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
-from transformer.files.tensors import read_tensors, write_tensors
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.languages import LANGUAGES, write_languages
+from transformer.text.pair_tokenizer import PairTokenizer
+from transformer.text.tokenizer import Tokenizer
 from transformer.values.head_means import FILE, HeadMeans, mean_outputs
 from transformer.values.kinds import KINDS
 
 OPTIONAL = ("README.md", "learning_curve.csv")
-FILES = ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE)
+FILES = {
+    "translator": ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE),
+    "marian": (
+        "config.json",
+        "model.safetensors",
+        "source.spm",
+        "target.spm",
+        "vocab.json",
+        "target_vocab.json",
+        "symbols.json",
+        "languages.json",
+        "README.md",
+    ),
+    "language model": ("config.json", "model.safetensors", "tokenizer.model", *OPTIONAL),
+}
+FIELDS_OF = {
+    "translator": [*(each.name for each in fields(TransformerConfig)), "unknown"],
+    "marian": ["layers", "d_model", "source_vocabulary", "model_type", "attention", "unknown"],
+    "language model": ["layers", "d_model", "heads", "vocabulary", "model_type", "attention", "unknown"],
+}
 # Values for a field of config.json: wrong, out of range, or far too large to allocate.
-VALUES = st.sampled_from(
-    [
-        None,
-        True,
-        "",
-        "8",
-        -1,
-        0,
-        1,
-        2,
-        3,
-        7,
-        64,
-        2**20,
-        2**31,
-        2**40,
-        10**30,
-        0.5,
-        1.0,
-        1e308,
-        float("nan"),
-        float("inf"),
-        [],
-        {},
-        "post",
-        "learned",
-        "none",
-        "target",
-        "all",
-        "gelu",
-        "sinusoidal_halves",
-    ]
-)
+NUMBERS = [-1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308, float("nan"), float("inf")]
+WORDS = ["", "8", "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves", "gpt2"]
+VALUES = st.sampled_from([None, True, [], {}, *NUMBERS, *WORDS])
+SHAPES = [[], [0], [-1], [2**40], [2**62, 4], [1, 1, 1], ["x"]]
+HEADERS = st.sampled_from([None, *SHAPES, "F64", "I8", "C64", "F8_E4M3", "nonsense"])
+CELLS = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r", "\n"]
+
+
+class Whole(NamedTuple):
+    """Complete folders of all kinds, and their content."""
+
+    folders: dict[str, Path]
+    models: dict[str, Translator | LanguageModel]
+
+
+def load(kind: str, folder: Path) -> Translator | LanguageModel:
+    return load_language_model(folder, "cpu") if kind == "language model" else Translator.load(folder, "cpu")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer, small_config) -> tuple[Path, Translator]:
-    """A complete folder and its model, with one layer per side because it is made thousands of times."""
-    folder = tmp_path_factory.mktemp("whole") / "model"
-    config = replace(small_config, encoder_layers=1, decoder_layers=1)
-    torch.manual_seed(11)
-    save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
-    (folder / "README.md").write_text("# A card", encoding="utf-8")
-    (folder / "learning_curve.csv").write_text(
-        f"{','.join(FIELDS)}\n" + "".join(f"{step},0.1,9.0,{9 - step / 100},,,1.5,1e-4,900\n" for step in (25, 50, 75))
-    )
-    write_languages(folder, LANGUAGES)
-    translator = Translator.load(folder, "cpu")
-    HeadMeans.over([translator.trace("A dog.", details=True)], translator.version, "of one").save(folder)
-    return folder, Translator.load(folder, "cpu")
+def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config: TransformerConfig) -> Whole:
+    """The models have one layer per side because they are loaded thousands of times."""
+    place = tmp_path_factory.mktemp("whole")
+    folders = {"translator": place / "translator", "language model": place / "language-model"}
+    configs = {
+        "translator": replace(small_config, encoder_layers=1, decoder_layers=1),
+        "language model": decoder_only(
+            vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=32, max_positions=64
+        ),
+    }
+    curve = "".join(f"{step},0.1,9.0,{9 - step / 100},,,1.5,1e-4,900\n" for step in (25, 50, 75))
+    for kind, folder in folders.items():
+        torch.manual_seed(11)
+        save_model(folder, configs[kind], dict(build(configs[kind]).named_parameters()), tokenizer)
+        (folder / "README.md").write_text("# A card", encoding="utf-8")
+        (folder / "learning_curve.csv").write_text(f"{','.join(FIELDS)}\n{curve}")
+    folders["marian"] = arabic_model(place / "marian", separate=True, encoder_layers=1, decoder_layers=1)
+    write_languages(folders["translator"], LANGUAGES)
+    translator = Translator.load(folders["translator"], "cpu")
+    HeadMeans.over([translator.trace("A dog.", details=True)], translator.version, "of one").save(translator.folder)
+    return Whole(folders, {kind: load(kind, folder) for kind, folder in folders.items()})
 
 
-def same(one: Translator, other: Translator) -> bool:
+def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> bool:
     """Return whether two models compute the same, bit for bit."""
     mine, theirs = one.weights().arrays, other.weights().arrays
+    vocabularies = one.tokenizer, other.tokenizer
+    files = [each.files if isinstance(each, PairTokenizer) else each.serialized for each in vocabularies]
+    means = [getattr(each, "means", None) for each in (one, other)]
     return (
-        one.config == other.config
-        and one.tokenizer.serialized == other.tokenizer.serialized
+        files[0] == files[1]
+        and one.weights().config == other.weights().config
         and mine.keys() == theirs.keys()
         and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
         and (
-            one.means is None
-            or other.means is None
-            or one.means.pairs == other.means.pairs
-            and all(np.array_equal(one.means.outputs[kind], other.means.outputs[kind]) for kind in KINDS)
+            None in means
+            or means[0].pairs == means[1].pairs
+            and all(np.array_equal(means[0].outputs[kind], means[1].outputs[kind]) for kind in KINDS)
         )
     )
 
 
-@pytest.fixture(scope="module")
-def untied(tmp_path_factory, tokenizer, small_config) -> Path:
-    """A model whose config.json claims a source vocabulary that does not exist."""
-    folder = tmp_path_factory.mktemp("untied")
-    config = replace(small_config, tied_embeddings="none", source_vocabulary=tokenizer.size + 7)
-    save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
-    return folder
+def listed(place: Path) -> list[ModelFolder]:
+    """Return the entry of the only folder at a place in the list of models."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(place))
+        found = [*model_folders().values(), *language_model_folders().values()]
+    return [each for each in found if each.path.parent == place]
 
 
 @st.composite
-def damages(draw: st.DrawFn) -> tuple:
-    """Draw the damage to a folder, as a tuple for failure messages: the kind, and its numbers."""
-    kind = draw(
-        st.sampled_from(
-            [*["file"] * 14, "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell"]
-        )
-    )
-    if kind == "file":
-        return kind, *draw(file_damages(FILES))
-    if kind == "field":
-        names = [*(each.name for each in fields(TransformerConfig)), "unknown"]
-        return kind, draw(st.sampled_from(names)), draw(VALUES), draw(st.booleans())
-    if kind == "nested":
-        return kind, draw(st.sampled_from("[{")), draw(st.integers(1, 200_000))
-    if kind in ("header", "tensor"):
-        return (
-            kind,
-            draw(st.integers(0, 1000)),
-            draw(
-                st.sampled_from(
-                    [
-                        [],
-                        [0],
-                        [-1],
-                        [2**40],
-                        [2**62, 4],
-                        [1, 1, 1],
-                        ["x"],
-                        None,
-                        "F64",
-                        "I8",
-                        "C64",
-                        "F8_E4M3",
-                        "nonsense",
-                    ]
-                )
-            ),
-        )
-    if kind == "metadata":
+def damages(draw: st.DrawFn, kind: str) -> tuple:
+    """Draw the damage to a folder, as a tuple for failure messages: what is damaged, and its numbers."""
+    others = ["field", "field", "field", "nested", "header", "header", "tensor", "metadata"]
+    what = draw(st.sampled_from([*["file"] * 14, *others, *["cell"] * (kind != "marian")]))
+    if what == "file":
+        return what, *draw(file_damages(FILES[kind]))
+    if what == "field":
+        return what, draw(st.sampled_from(FIELDS_OF[kind])), draw(VALUES), draw(st.booleans())
+    if what == "nested":
+        return what, draw(st.sampled_from("[{")), draw(st.integers(1, 200_000))
+    if what in ("header", "tensor"):
+        return what, draw(st.integers(0, 1000)), draw(HEADERS)
+    if what == "metadata":
         names = ["tokenizer", "contents", "model"]
-        return kind, draw(st.sampled_from(names)), draw(st.sampled_from(["", "0" * 64, 7]))
-    cells = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r", "\n"]
-    return kind, draw(st.sampled_from(cells))
+        return what, draw(st.sampled_from(names)), draw(st.sampled_from(["", "0" * 64, 7]))
+    return what, draw(st.sampled_from(CELLS))
 
 
-def damage(folder: Path, what: tuple) -> None:
+def damage(folder: Path, what: str, *rest) -> None:
     """Apply the damage to a folder."""
-    kind, *rest = what
-    if kind == "file":
+    if what == "file":
         damage_file(folder, *rest)
-    elif kind == "field":
+    elif what == "field":
         field, value, dropped = rest
         set_field(folder / "config.json", field, value, dropped=dropped)
-    elif kind == "nested":
+    elif what == "nested":
         opening, depth = rest
         (folder / "config.json").write_text(opening * depth if opening == "[" else '{"a":' * depth)
-    elif kind == "cell":
+    elif what == "cell":
         path = folder / "learning_curve.csv"
         path.write_bytes(path.read_bytes().replace(b"8.5", rest[0].encode(), 1))
     else:
-        change_header(folder / "model.safetensors", kind, *rest)
+        change_header(folder / "model.safetensors", what, *rest)
 
 
-def refused_or_the_same(whole, what) -> None:
-    folder, translator = whole
+def refused_or_the_same(whole: Whole, kind: str, what: tuple) -> None:
     with short_lived_folder() as place:
         damaged = Path(place) / "model"
-        shutil.copytree(folder, damaged)
-        damage(damaged, what)
+        shutil.copytree(whole.folders[kind], damaged)
+        damage(damaged, *what)
+        for each in listed(Path(place)):
+            assert "\n" not in each.problem and len(each.problem) < 600, each.problem
         try:
-            found = Translator.load(damaged, "cpu")
+            found = load(kind, damaged)
         except CheckpointError as error:
             assert "\n" not in str(error) and len(str(error)) < 600, error
             assert str(damaged) in str(error), "it names the folder"
-            assert "Fetch" in str(error) or "Train" in str(error) or "Make it again" in str(error), "it says what to do"
+            if kind == "translator":
+                told = "Fetch" in str(error) or "Train" in str(error) or "Make it again" in str(error)
+                assert told, "it says what to do"
             return
-        assert same(found, translator)
+        assert same(found, whole.models[kind])
 
 
-test_a_damaged_folder = few(70)(given(what=damages())(refused_or_the_same))
-test_two_thousand_damaged_folders = many(2000)(given(what=damages())(refused_or_the_same))
+def a_translator(whole, what) -> None:
+    refused_or_the_same(whole, "translator", what)
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
-@pytest.mark.parametrize("content", [b"\xff\xfe broken", None], ids=["not UTF-8", "a folder"])
-def test_unreadable_card_or_curve_is_reported(whole, tmp_path, name, content):
-    folder = shutil.copytree(whole[0], tmp_path / "model")
-    (folder / name).unlink()
-    if content is None:
-        (folder / name).mkdir()
-    else:
-        (folder / name).write_bytes(content)
-    with pytest.raises(CheckpointError, match=name):
-        Translator.load(folder, "cpu")
+def a_marian_model(whole, what) -> None:
+    refused_or_the_same(whole, "marian", what)
+
+
+def a_language_model(whole, what) -> None:
+    refused_or_the_same(whole, "language model", what)
+
+
+test_a_translator = few(70)(given(what=damages("translator"))(a_translator))
+test_a_marian_model = few(40)(given(what=damages("marian"))(a_marian_model))
+test_a_language_model = few(40)(given(what=damages("language model"))(a_language_model))
+test_two_thousand_translators = many(2000)(given(what=damages("translator"))(a_translator))
+test_many_marian_models = many(500)(given(what=damages("marian"))(a_marian_model))
+test_many_language_models = many(500)(given(what=damages("language model"))(a_language_model))
 
 
 @pytest.mark.parametrize("text", ["step,loss\n1,2\n", f"{','.join(FIELDS)}\n1,2\n", "\n", '"'], ids=repr)
 def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_path, text):
-    folder = shutil.copytree(whole[0], tmp_path / "model")
+    folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     (folder / "learning_curve.csv").write_text(text)
     with pytest.raises(CheckpointError, match="learning curve .* is damaged"):
         Translator.load(folder, "cpu")
@@ -228,23 +221,18 @@ def test_invalid_learning_curve_is_rejected_before_a_page_shows_it(whole, tmp_pa
 )
 def test_sizes_that_differ_from_the_weights_are_never_allocated(whole, tmp_path, changes):
     """The first of these sizes used to block loading, and the others used up the memory."""
-    folder = shutil.copytree(whole[0], tmp_path / "model")
+    folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     for field, value in changes.items():
         set_field(folder / "config.json", field, value)
     with pytest.raises(CheckpointError, match="do not fit config.json|altered after they were saved"):
         Translator.load(folder, "cpu")
 
 
-def test_deeply_nested_configuration_is_reported(whole, tmp_path):
-    folder = shutil.copytree(whole[0], tmp_path / "model")
-    (folder / "config.json").write_text("[" * 100_000)
-    with pytest.raises(CheckpointError, match="nested too deeply"):
-        Translator.load(folder, "cpu")
-
-
-def test_source_vocabulary_that_does_not_match_the_tokenizer_is_reported(untied):
+def test_source_vocabulary_that_does_not_match_the_tokenizer_is_reported(tmp_path, tokenizer, small_config):
+    config = replace(small_config, tied_embeddings="none", source_vocabulary=tokenizer.size + 7)
+    save_model(tmp_path, config, dict(build(config).named_parameters()), tokenizer)
     with pytest.raises(CheckpointError, match="is not the one that the weights beside it were trained with"):
-        Translator.load(untied, "cpu")
+        Translator.load(tmp_path, "cpu")
 
 
 @pytest.mark.parametrize("value", [float("nan"), -float("inf")])
@@ -256,20 +244,6 @@ def test_diverged_model_with_valid_seals_is_rejected(tmp_path, small_translator,
     save_model(tmp_path, small_config, {**weights, name: broken}, small_translator.tokenizer)
     with pytest.raises(CheckpointError, match="not all finite numbers: their training diverged"):
         Translator.load(tmp_path, "cpu")
-
-
-def test_integer_weights_with_valid_seals_are_rejected(whole, tmp_path):
-    folder = shutil.copytree(whole[0], tmp_path / "model")
-    weights, seals = read_tensors(folder / "model.safetensors")
-    name = next(iter(weights))
-    weights[name] = weights[name].to(torch.int16)
-    config = TransformerConfig.from_json((folder / "config.json").read_text(encoding="utf-8"))
-    digest = hashlib.sha256(config.to_json().encode())
-    for each in sorted(weights):
-        digest.update(each.encode() + weights[each].numpy().tobytes())
-    write_tensors(folder / "model.safetensors", weights, {**seals, "contents": digest.hexdigest()})
-    with pytest.raises(CheckpointError, match="not all finite numbers"):
-        Translator.load(folder, "cpu")
 
 
 def modes(folder: Path) -> Iterator[tuple[str, int]]:
@@ -291,26 +265,8 @@ def test_model_files_have_the_usual_permissions(tmp_path, small_translator, smal
     )
 
 
-def test_non_finite_head_means_are_rejected(whole, tmp_path):
-    folder, translator = whole
-    means = HeadMeans.load(folder)
-    assert means is not None
-    outputs = {kind: array.copy() for kind, array in means.outputs.items()}
-    outputs["cross"][0, 0, 0] = float("nan")
-    HeadMeans(translator.version, "of one", outputs).save(tmp_path)
-    with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
-        HeadMeans.load(tmp_path)
-
-
-@pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no token", "no such token"])
-def test_head_means_with_unreadable_sentences_are_rejected(whole, tmp_path, pairs):
-    HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
-    with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
-        HeadMeans.load(tmp_path)
-
-
 def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path):
-    means = HeadMeans.load(whole[0])
+    means = HeadMeans.load(whole.folders["translator"])
     assert means.pairs
     older = {str(kind): array for kind, array in means.outputs.items()}
     save_file(older, tmp_path / FILE, {"model": means.model, "sentences": means.sentences})
@@ -319,11 +275,11 @@ def test_head_means_from_an_older_version_load_without_sentences(whole, tmp_path
 
 def test_rejected_model_folder_leaves_no_open_thread_or_file(whole, tmp_path):
     """No thread or file stays open, so the folder can be fixed in place."""
-    folder = shutil.copytree(whole[0], tmp_path / "model")
+    folder = shutil.copytree(whole.folders["translator"], tmp_path / "model")
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[:-1])
     with pytest.raises(CheckpointError):
         Translator.load(folder, "cpu")
     (folder / "model.safetensors").write_bytes(content)
     assert torch.is_inference_mode_enabled() is False
-    assert Translator.load(folder, "cpu").version == whole[1].version
+    assert Translator.load(folder, "cpu").version == whole.models["translator"].version

@@ -30,17 +30,9 @@ VERSION = "simulated"
 
 
 @pytest.fixture(scope="module")
-def config(tokenizer) -> TransformerConfig:
-    return TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=24,
-        heads=3,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=40,
-        max_positions=8,
-    )
+def config(small_config) -> TransformerConfig:
+    """Its heads and layers are those of the head means below."""
+    return replace(small_config, d_model=24, heads=3, decoder_layers=2, max_positions=8, tied_embeddings="none")
 
 
 @pytest.fixture(scope="module")

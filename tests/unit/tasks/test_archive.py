@@ -83,13 +83,6 @@ def test_spectra_of_a_modular_task_are_saved(tmp_path):
         np.testing.assert_array_equal(one.spectrum, other.spectrum)
 
 
-def test_truncated_file_is_rejected(stored, tmp_path):
-    data, path = stored.read_bytes(), tmp_path / "x.npz"
-    for share in (0, 0.01, 0.3, 0.9, 0.999):
-        path.write_bytes(data[: int(share * len(data))])
-        refused(path)
-
-
 def test_tasks_command_trains_shows_and_queries_a_model(run_main, tmp_path):
     path = tmp_path / "run.npz"
     done = run_main(

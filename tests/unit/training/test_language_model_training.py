@@ -9,29 +9,15 @@ import random
 import pytest
 import torch
 
-from tests.unit.training.resuming import assert_continues_exactly
+from tests.unit.training import tiny_runs
+from tests.unit.training.tiny_runs import assert_continues_exactly
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import score_text
-from transformer.training.config import TrainConfig
-from transformer.training.distributed import Process
 from transformer.training.prepare import prepare, prepare_language_model
-from transformer.training.trainer import Trainer
 from transformer.values.decoding_settings import DecodingSettings
 
-TINY = {
-    "d_model": 32,
-    "heads": 4,
-    "layers": 2,
-    "d_ff": 64,
-    "batch_pieces": 256,
-    "micro_batches": 2,
-    "steps": 6,
-    "warmup": 2,
-    "save_minutes": 60.0,
-    "average": 2,
-    "label_smoothing": 0.0,
-}
+LAYERS = 2
 WORDS = ["red", "blue", "cat", "dog", "one", "two"]
 
 
@@ -56,15 +42,8 @@ def prepared(tmp_path_factory, tokenizer):
     return folder
 
 
-@pytest.fixture
-def run(prepared, tmp_path):
-    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
-        (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
-    return tmp_path
-
-
 def trainer(run, start=None, **changes):
-    return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
+    return tiny_runs.trainer(run, start, **{"layers": LAYERS, "label_smoothing": 0.0, **changes})
 
 
 def test_model_learns_the_next_word(run):
@@ -103,20 +82,7 @@ def test_learned_positions_are_not_trained_by_muon(run):
     muon, adam = training.optimizer.parts
     table = training.model.target_positions.table
     assert any(p is table for p in adam.param_groups[0]["params"])
-    assert len(muon.param_groups[0]["params"]) == 4 * TINY["layers"]
-
-
-def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
-    trainer(run, steps=4, average=1).train()
-    other = tmp_path_factory.mktemp("other")
-    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
-        (other / name).write_bytes((run / name).read_bytes())
-    again = trainer(other, start=run / "model")
-    expected = dict(load_language_model(run / "model", "cpu").model.named_parameters())
-    for name, parameter in again.model.named_parameters():
-        assert torch.equal(parameter, expected[name]), name
-    with pytest.raises(ValueError, match="has another shape than the one to be trained"):
-        trainer(other, start=run / "model", d_ff=32)
+    assert len(muon.param_groups[0]["params"]) == 4 * LAYERS
 
 
 def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):

@@ -10,11 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.unit.training.test_trainer import TINY, pairs
+from tests.unit.training.test_trainer import prepared_pairs
+from tests.unit.training.tiny_runs import TINY, trainer
 from tests.unit.training.two_processes import two_processes
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
-from transformer.training.prepare import prepare
 from transformer.training.run_folder import STATE
 from transformer.training.trainer import Trainer
 
@@ -24,21 +24,12 @@ def folders(tokenizer, tmp_path):
     """A folder with the folders of the machines: "first" after three steps, "second" as prepared, and "other" with
     other data.
     """
-    (tmp_path / "given").mkdir()
-    (tmp_path / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
     for name, seed in (("second", 1), ("other", 3)):
-        for part, count in (("train", 300), ("dev", 20)):
-            text = "".join(f"{source}\t{target}\n" for source, target in pairs(count, seed))
-            (tmp_path / f"{part}.tsv").write_text(text, encoding="utf-8")
-        prepare(
-            tmp_path / name,
-            data=[tmp_path / "train.tsv"],
-            validation=tmp_path / "dev.tsv",
-            start=tmp_path / "given",
-            sampled=0,
-        )
+        (tmp_path / f"of {name}").mkdir()
+        prepared_pairs(tmp_path / f"of {name}", tokenizer, seed)
+        (tmp_path / f"of {name}" / "run").rename(tmp_path / name)
     shutil.copytree(tmp_path / "second", tmp_path / "first")
-    Trainer(tmp_path / "first", TrainConfig(**{**TINY, "steps": 3}), Process(0, 1, torch.device("cpu"))).train()
+    trainer(tmp_path / "first", steps=3).train()
     return tmp_path
 
 

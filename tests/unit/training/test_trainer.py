@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
+from tests.damages import damage_file
 from tests.full_disk import full_disk
-from tests.unit.training.resuming import assert_continues_exactly
+from tests.unit.training.tiny_runs import TINY, assert_continues_exactly, copy_prepared, trainer
 from tests.unit.training.two_processes import two_processes
 from transformer.checkpoints.available_models import VARIABLE, model_folders
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import copy_weights
 from transformer.checkpoints.model_texts import CURVE
-from transformer.errors import CheckpointError
 from transformer.files.paths import measured_file
 from transformer.files.tensors import read_tensors
 from transformer.running.translator import Translator
@@ -30,18 +29,6 @@ from transformer.training.run_folder import STATE, RunFolder
 from transformer.training.trainer import DivergedError, Trainer
 
 ROOT = Path(__file__).parents[3]
-TINY = {
-    "d_model": 32,
-    "heads": 4,
-    "layers": 1,
-    "d_ff": 64,
-    "batch_pieces": 256,
-    "micro_batches": 2,
-    "steps": 6,
-    "warmup": 2,
-    "save_minutes": 60.0,
-    "average": 2,
-}
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "red": "rot", "blue": "blau", "cat": "Katze", "dog": "Hund"}
 
 
@@ -54,27 +41,18 @@ def pairs(count, seed):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, tokenizer):
-    folder = tmp_path_factory.mktemp("prepared")
-    for name, count, seed in (("train.tsv", 300, 1), ("dev.tsv", 20, 2)):
-        (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, seed)), encoding="utf-8")
+    return prepared_pairs(tmp_path_factory.mktemp("prepared"), tokenizer)
+
+
+def prepared_pairs(folder, tokenizer, seed=1):
+    """Prepare a folder's "run" from pairs of sentences that depend on the seed, with a given vocabulary."""
+    for name, count, each in (("train.tsv", 300, seed), ("dev.tsv", 20, seed + 1)):
+        (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, each)), encoding="utf-8")
     (folder / "given").mkdir()
     (folder / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
-    prepare(
-        folder / "run", data=[folder / "train.tsv"], validation=folder / "dev.tsv", start=folder / "given", sampled=0
-    )
+    files = {"data": [folder / "train.tsv"], "validation": folder / "dev.tsv"}
+    prepare(folder / "run", **files, start=folder / "given", sampled=0)
     return folder
-
-
-@pytest.fixture
-def run(prepared, tmp_path):
-    """A prepared folder."""
-    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
-        (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
-    return tmp_path
-
-
-def trainer(run, start=None, **changes):
-    return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +93,7 @@ def test_run_is_not_resumed_with_another_config(run):
 
 def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
-    other = tmp_path_factory.mktemp("other")
-    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
-        (other / name).write_bytes((run / name).read_bytes())
+    other = copy_prepared(run, tmp_path_factory.mktemp("other"))
     again = trainer(other, start=run / "model")
     assert again.step == 0
     expected = dict(load_checkpoint(run / "model").model.named_parameters())
@@ -173,11 +149,23 @@ def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     assert trainer(run, steps=40).step == 1
 
 
+def test_average_is_the_mean_of_the_weights():
+    one, other = ({"w": torch.tensor(values)} for values in ([1.0, 4.0], [3.0, -2.0]))
+    assert average([one, other])["w"].tolist() == [2.0, 1.0]
+
+
+def test_reported_loss_is_the_mean_over_the_tokens_of_all_steps(run):
+    training = trainer(run, steps=2)
+    (one, first, _), (two, second, _) = training.take_step(), training.take_step()
+    found, *_ = trainer(run, steps=2)._take_reported_steps(0.0)
+    assert one != two and found == pytest.approx((one + two) / (first + second))
+
+
 def test_finished_model_is_the_average_with_the_lowest_validation_loss(run):
     training = trainer(run, steps=30, micro_batches=1, average=3, learning_rate=0.01, save_minutes=0.0)
     while training.step < 30:
         training.take_step()
-        if training.step in (2, 29, 30):
+        if training.step in (1, 2, 29, 30):
             training._save()
     training.train()
     kept = RunFolder(run).last_weights()
@@ -212,47 +200,13 @@ def test_training_step_larger_than_all_data_is_rejected(run):
         trainer(run, micro_batches=1000)
 
 
-def damage(path, how):
-    content = path.read_bytes()
-    middle = len(content) // 2
-    if how == "altered":
-        content = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
-    path.write_bytes({"empty": b"", "truncated": content[:middle]}.get(how, content))
-
-
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered")],
-)
+@pytest.mark.parametrize(("name", "how"), [("train.safetensors", "flip"), (STATE, "flip"), (STATE, "cut")])
 def test_damaged_run_file_is_reported(trained, name, how):
-    assert trainer(trained, steps=4).step == 3
-    damage(trained / name, how)
+    """The state is read before the run continues, and a run that cannot continue keeps its weights."""
+    damage_file(trained, how, name, place=0.5, added=b"\4")
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
         trainer(trained, steps=4)
-
-
-@pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
-def test_run_file_with_the_content_of_another_is_reported(trained, name):
-    other = STATE if name == "train.safetensors" else "train.safetensors"
-    shutil.copy(trained / other, trained / name)
-    with pytest.raises(ValueError, match=f"{name} does not have the content that its name says"):
-        trainer(trained, steps=4)
-
-
-@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
-def test_every_flipped_bit_of_prepared_data_is_detected(run, tokenizer, name):
-    """Some flipped bits used to shorten the arrays below the range of their checksums; others caused a traceback."""
-    path, folder = run / name, RunFolder(run)
-    content = path.read_bytes()
-    header = 8 + int.from_bytes(content[:8], "little")
-    rng = random.Random(1)
-    places = [*range(header), *(rng.randrange(header, len(content)) for _ in range(100))]
-    for place in places:
-        bit = rng.randrange(8)
-        changed = bytes([content[place] ^ 1 << bit])
-        path.write_bytes(content[:place] + changed + content[place + 1 :])
-        with pytest.raises(ValueError, match=f"{name}.*: run `prepare"):
-            folder.data(name.removesuffix(".safetensors"), tokenizer)
+    assert (trained / "weights-0000003.safetensors").exists()
 
 
 def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepared):
@@ -288,56 +242,6 @@ def test_kept_steps_are_models(trained, monkeypatch):
     translator = Translator.load(found["run-3"].path, "cpu")
     assert translator.folder == trained / "weights-0000003.safetensors"
     assert measured_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
-
-
-@pytest.mark.parametrize("how", ["truncated", "altered"])
-def test_damaged_step_is_no_model(trained, how):
-    damage(trained / "weights-0000003.safetensors", how)
-    with pytest.raises(CheckpointError, match=r"weights-0000003.safetensors (is|was altered or) damaged: Fetch"):
-        load_checkpoint(trained / "weights-0000003.safetensors")
-
-
-@pytest.mark.parametrize("target", [STATE, "nowhere"])
-def test_broken_symbolic_link_to_the_state_does_not_restart_the_run(trained, target):
-    """The run used to restart, and deleted its weights."""
-    (trained / STATE).unlink()
-    (trained / STATE).symlink_to(trained / target)
-    with pytest.raises(ValueError, match=f"{STATE} is damaged"):
-        trainer(trained, steps=4)
-    assert (trained / "weights-0000003.safetensors").exists()
-
-
-def test_damaged_vocabulary_is_reported_with_its_file(run):
-    path = run / "tokenizer.model"
-    content = path.read_bytes()
-    for damaged in (b"", content[:100], bytes([content[0] ^ 1]) + content[1:]):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="tokenizer.model: the vocabulary .*: run `prepare"):
-            trainer(run)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: run `prepare"):
-        trainer(run)
-
-
-def test_state_file_without_metadata_is_reported_as_damaged(trained):
-    save_file(read_tensors(trained / STATE)[0], trained / STATE)
-    with pytest.raises(ValueError, match="is damaged, or is from another version .*: delete it to start again"):
-        trainer(trained, steps=4)
-
-
-@pytest.mark.parametrize("how", ["truncated", "altered"])
-def test_damaged_weights_are_reported_before_averaging(trained, how):
-    """Damaged weights used to become part of the finished model, with a valid seal."""
-    damage(trained / "weights-0000003.safetensors", how)
-    with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
-        trainer(trained, steps=3)
-
-
-def test_weight_file_named_after_another_step_is_reported(trained):
-    shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
-    with pytest.raises(ValueError, match="weights-0000002.safetensors does not contain the weights of step 2"):
-        trainer(trained, steps=3)
 
 
 def test_deleted_weights_are_taken_from_the_state(trained):
@@ -410,25 +314,6 @@ def test_records_after_the_resumed_step_are_dropped(run):
 def test_folder_of_a_longer_run_is_not_truncated(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
-
-
-def test_logged_training_loss_is_the_mean_since_the_previous_checkpoint(run):
-    trainer(run, steps=50, micro_batches=1, save_minutes=0.0).train()
-    rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
-    assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)
-
-
-def test_model_is_the_average_of_the_last_checkpoints(run):
-    training = trainer(run, steps=20, average=2)
-    saved = []
-    for _ in range(3):
-        training.take_step()
-        training._save()
-        saved.append({name: p.detach().clone() for name, p in training.model.named_parameters()})
-    assert len(list(run.glob("weights-*.safetensors"))) == 2
-    expected = average(saved[-2:])
-    for name, parameter in load_checkpoint(run / "model").model.named_parameters():
-        torch.testing.assert_close(parameter, expected[name], atol=1e-3, rtol=1e-3)
 
 
 def test_micro_batches_add_up_to_one_step(run):

@@ -158,43 +158,10 @@ def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, give
 def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
     (tmp_path / "dev").write_text(f"a little cat\t{'eine kleine Katze ' * 90}\n", encoding="utf-8")
-    done = run_main(
-        main,
-        "prepare",
-        "--run",
-        tmp_path / "run",
-        "--data",
-        tmp_path / "data",
-        "--validation",
-        tmp_path / "dev",
-        "--from",
-        MODEL,
-    )
+    files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev", "--from", MODEL)
+    done = run_main(main, "prepare", "--run", tmp_path / "run", *files)
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
-    )
-
-
-@pytest.mark.parametrize("context", [1, 2])
-def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, context):
-    (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
-    (tmp_path / "dev").write_text("a little cat\teine kleine Katze\n", encoding="utf-8")
-    done = run_main(
-        main,
-        "prepare-language-model",
-        "--run",
-        tmp_path / "run",
-        "--data",
-        tmp_path / "data",
-        "--validation",
-        tmp_path / "dev",
-        "--from",
-        MODEL,
-        "--context",
-        context,
-    )
-    assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        f"error: no text of the train data fits into --context {context}: give a larger one"
     )
 
 
@@ -217,11 +184,6 @@ def test_line_that_is_not_text_is_named_with_its_file(tmp_path, run_main, model_
     ):
         done = run_main(program, *arguments)
         assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"error: {said}"), done.stderr
-
-
-def test_errors_are_reported_on_one_line(tmp_path, run_main):
-    done = run_main(main, "train", "--run", tmp_path / "nowhere")
-    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
 @no_pipes

@@ -43,23 +43,6 @@ def test_decoder_heads_can_be_named_after_earlier_positions(made_up_trace):
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
 
 
-@pytest.mark.parametrize(
-    ("offset", "hits", "strength"),
-    [
-        (0, 17, 0.95),
-        (0, 20, 0.75),
-        (-1, 10, 1.0),
-        (1, 10, 1.0),
-        (-1, 20, 0.49),
-        (1, 20, 0.49),
-        (-2, 19, 1.0),
-        (2, 19, 1.0),
-    ],
-)
-def test_head_just_below_a_threshold_has_no_name(made_up_trace, offset, hits, strength):
-    assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
-
-
 def test_neighbour_head_just_above_one_half_is_named_only_by_clark(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
@@ -109,20 +92,6 @@ def test_head_with_more_than_half_of_its_attention_in_one_place_is_named(metric,
     assert passes(kind, **{metric: 0.51}) == (name,)
     assert passes(kind, **{metric: 0.50}) == ()
     assert passes(kind, **{metric: np.nan}) == ()
-
-
-def test_rare_word_head_is_named(made_up_trace):
-    encoder = np.tile(np.eye(QUERIES)[RARE], (QUERIES, 1))
-    assert names(made_up_trace(SOURCE, TARGET, encoder=encoder), "encoder") == ("rare word",)
-    encoder[1::2] = np.eye(QUERIES)[3]
-    assert names(made_up_trace(SOURCE, TARGET, encoder=encoder), "encoder") == (), "half of the queries are too few"
-
-
-@pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_punctuation_head_is_named(made_up_trace, kind):
-    weights = np.tile(np.eye(QUERIES)[QUERIES - 2], (QUERIES, 1))
-    found = names(made_up_trace(SOURCE, TARGET, **{kind: weights}), kind)
-    assert "punctuation" in found and "end symbol" not in found
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])

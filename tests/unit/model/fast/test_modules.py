@@ -8,31 +8,15 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from transformer.config import TransformerConfig
 from transformer.model.fast.modules import FastModule, speed_up
 from transformer.model.transformer import build
 
 
 @pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
-def pair(request):
+def pair(request, small_config):
     """A model and its fast copy; half-precision weights are packed if the CPU supports it."""
     torch.manual_seed(2)
-    plain = (
-        build(
-            TransformerConfig(
-                source_vocabulary=40,
-                target_vocabulary=40,
-                d_model=16,
-                heads=4,
-                encoder_layers=2,
-                decoder_layers=2,
-                d_ff=32,
-                tied_embeddings="all",
-            )
-        )
-        .eval()
-        .requires_grad_(False)
-    )
+    plain = build(small_config).eval().requires_grad_(False)
     if request.param:
         for parameter in plain.parameters():
             parameter.copy_(parameter.half())

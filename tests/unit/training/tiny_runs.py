@@ -1,0 +1,55 @@
+"""Trainings that take seconds, and the guarantee for resuming one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from transformer.training.config import TrainConfig
+from transformer.training.distributed import Process
+from transformer.training.trainer import Trainer
+
+TINY = {
+    "d_model": 32,
+    "heads": 4,
+    "layers": 1,
+    "d_ff": 64,
+    "batch_pieces": 256,
+    "micro_batches": 2,
+    "steps": 6,
+    "warmup": 2,
+    "save_minutes": 60.0,
+    "average": 2,
+}
+
+
+def trainer(run: Path, start: Path | None = None, **changes: object) -> Trainer:
+    """Return a trainer of a prepared folder, with the settings of TINY and some changes."""
+    return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
+
+
+def copy_prepared(run: Path, to: Path) -> Path:
+    """Copy what was prepared for a run, without what the run wrote, to a folder that exists; return the folder."""
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
+        (to / name).write_bytes((run / name).read_bytes())
+    return to
+
+
+def assert_continues_exactly(trainer: Callable[[], Trainer]) -> None:
+    """Check that six steps are the same, bit for bit, with an interruption after the third.
+
+    Args:
+        trainer: returns a new trainer of the same run at each call.
+    """
+    whole = trainer()
+    losses = [whole.take_step()[0] for _ in range(6)]
+    interrupted = trainer()
+    first = [interrupted.take_step()[0] for _ in range(3)]
+    interrupted._save()
+    resumed = trainer()
+    assert resumed.step == 3
+    assert first + [resumed.take_step()[0] for _ in range(3)] == losses
+    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other), name
