@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import torch
 
-from transformer.config import TransformerConfig
+from tests.small_models import small
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy, greedy_batch
@@ -41,15 +41,7 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 def byte_model(tokenizer):
     """A model with fresh weights that writes almost only bytes."""
     torch.manual_seed(3)
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=16,
-        heads=4,
-        encoder_layers=1,
-        decoder_layers=2,
-        d_ff=24,
-    )
+    config = small(tokenizer.size, 16, 4, 24, (1, 2))
     model = build(config).eval()
     with torch.no_grad():
         model.generator.bias[sorted(tokenizer.spelling.parts)] = 3.0

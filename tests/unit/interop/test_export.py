@@ -9,11 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.small_models import small
 from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
 from transformer.commands.translate import main
-from transformer.config import TransformerConfig
 from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.model.transformer import build
@@ -41,14 +41,12 @@ def read_by_hugging_face(folder):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=16,
-        heads=4,
-        encoder_layers=2,
-        decoder_layers=1,
-        d_ff=24,
+    config = small(
+        tokenizer.size,
+        16,
+        4,
+        24,
+        (2, 1),
         max_positions=64,
         **{"norm": "post", "positions": "sinusoidal_halves", **SHAPES[name]},
     )

@@ -4,21 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.config import TransformerConfig
+from tests.small_models import small
 from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 
-CONFIG = TransformerConfig(
-    source_vocabulary=40,
-    target_vocabulary=40,
-    d_model=16,
-    heads=4,
-    encoder_layers=2,
-    decoder_layers=2,
-    d_ff=32,
-    tied_embeddings="all",
-    positions="learned",
-)
+CONFIG = small(40, 16, 4, 32, tied_embeddings="all", positions="learned")
 
 
 def test_undrawn_model_uses_no_random_numbers():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.small_models import small
 from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.attribution.attribution import Target
 from transformer.checkpoints.checkpoint import Checkpoint, LanguageModel
@@ -31,16 +32,7 @@ VERSION = "simulated"
 
 @pytest.fixture(scope="module")
 def config(tokenizer) -> TransformerConfig:
-    return TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=24,
-        heads=3,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=40,
-        max_positions=8,
-    )
+    return small(tokenizer.size, 24, 3, 40, max_positions=8)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from transformer.config import TransformerConfig
+from tests.small_models import small
 from transformer.model.fast.modules import FastModule, speed_up
 from transformer.model.transformer import build
 
@@ -17,22 +17,7 @@ from transformer.model.transformer import build
 def pair(request):
     """A model and its fast copy; half-precision weights are packed if the CPU supports it."""
     torch.manual_seed(2)
-    plain = (
-        build(
-            TransformerConfig(
-                source_vocabulary=40,
-                target_vocabulary=40,
-                d_model=16,
-                heads=4,
-                encoder_layers=2,
-                decoder_layers=2,
-                d_ff=32,
-                tied_embeddings="all",
-            )
-        )
-        .eval()
-        .requires_grad_(False)
-    )
+    plain = build(small(40, 16, 4, 32, tied_embeddings="all")).eval().requires_grad_(False)
     if request.param:
         for parameter in plain.parameters():
             parameter.copy_(parameter.half())
