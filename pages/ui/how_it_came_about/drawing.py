@@ -224,7 +224,6 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bias(node: Node) -> Node:
-    """The node of the biases that a node reads."""
     return Node("bias", None, node.stack, None, -1)
 
 

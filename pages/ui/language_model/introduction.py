@@ -37,6 +37,5 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    """Return the amount of training data that the model card gives."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"

@@ -77,7 +77,6 @@ def show_likely(loaded: LanguageModel) -> None:
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
-    """Draw the text box of a field."""
     first = name == "first"
     text_box(
         f"lm_{name}",

@@ -131,7 +131,6 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
 
 
 def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
-    """Draw the differences between the encodings of two positions."""
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -159,7 +158,6 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
-    """Draw the wavelength of each dimension."""
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
