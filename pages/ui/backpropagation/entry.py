@@ -16,7 +16,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import key_for, preset
+from pages.ui.state.bind import key_for, preset, setting
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -152,7 +152,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
                 on_change=store,
                 width=210,
             )
-        st.button("The largest", on_click=session.update, args=(BackpropagationParams,), kwargs={"row": 0, "column": 0})
+        st.button("The largest", **setting(BackpropagationParams, row=0, column=0))
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:

@@ -13,7 +13,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
-from pages.ui.state.bind import key_for, preset
+from pages.ui.state.bind import key_for, preset, setting
 from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
@@ -164,14 +164,13 @@ def open_positions(config: TransformerConfig, row: int, column: int) -> None:
         key="inside_positions",
         icon=":material/show_chart:",
         help="Opens the curves of the positional encoding of this model.",
-        on_click=session.update,
-        args=(PositionsParams,),
-        kwargs={
-            "part": "curves",
-            "width": config.d_model,
-            "first": row + 1,
-            "second": column + 1,
-            "length": max(session.params(PositionsParams).length, row + 1, column + 1),
-        },
+        **setting(
+            PositionsParams,
+            part="curves",
+            width=config.d_model,
+            first=row + 1,
+            second=column + 1,
+            length=max(session.params(PositionsParams).length, row + 1, column + 1),
+        ),
     ):
         st.switch_page("pages/positional_encoding.py")
