@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui.charts.saving import save_button
 from pages.ui.components.bundle import component
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.slides import Slide, SlidesError
@@ -60,13 +61,11 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         runs: the cached runs of the model.
         key: the prefix of the buttons' keys.
     """
-    st.download_button(
+    save_button(
         "Save as experiment",
         lambda: experiment.to_json(),
         f"{key}-experiment.json",
-        "application/json",
         icon=":material/science:",
-        on_click="ignore",
         key=f"{key}_experiment",
         help="The runs, the model's version and the numbers that this page shows. `attention-atlas verify` runs it "
         "again. Figures that “Save as” writes carry the same.",
