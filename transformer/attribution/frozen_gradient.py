@@ -20,7 +20,7 @@ from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
-REMAINDERS = ("source positions", "target positions", "biases")
+REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:

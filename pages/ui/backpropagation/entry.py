@@ -8,10 +8,10 @@ import streamlit as st
 from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
 from pages.ui.charts.heatmap import heatmap
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import numbered, show_table
-from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.components.save_as import show_clickable, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
@@ -90,16 +90,6 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
-    # A chart remembers its last click, so an entry that was chosen elsewhere needs a new chart.
-    key = f"backward_map_{stage.key}_{row}_{column}"
-
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            session.update(
-                BackpropagationParams, row=top + int(points[0]["row"]), column=left + int(points[0]["column"])
-            )
-
     chart = matrix(
         values[tops, lefts],
         rows[tops],
@@ -112,11 +102,11 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     )
     if len(values) == 1:
         chart = chart.properties(height=200)
-    show_altair(
+    show_clickable(
         chart,
-        key=key,
-        on_select=clicked,
-        selection_mode=PICK,
+        # A chart remembers its last click, so an entry that was chosen elsewhere needs a new chart.
+        key=f"backward_map_{stage.key}_{row}_{column}",
+        clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
         alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes choose as well.",
     )
 

@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES, titles
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_clickable
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
@@ -43,16 +43,13 @@ def cell_map(
     st.session_state[CLICKED] = number, last
     key = f"{MAP}_{kind}_{number}"
 
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            cell = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
-            st.session_state[CLICKED] = number, cell
-            session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
+    def clicked(row: int, column: int) -> None:
+        st.session_state[CLICKED] = number, (row, column)
+        session.update_attention(kind, type(choice), rows=(row,), columns=(column,))
 
     # This line separates the controls from the map, whose toolbar would otherwise cover them.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
-    show_altair(
+    show_clickable(
         matrix(
             weights,
             rows,
@@ -66,8 +63,7 @@ def cell_map(
         ),
         key=key,
         width="content",
-        on_select=clicked,
-        selection_mode=PICK,
+        clicked=clicked,
         alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
     )
     show_numbers(
