@@ -129,7 +129,6 @@ def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenize
 
 
 def _role(tokenizer: Any, id: int, token: str) -> Role:
-    """Return the role of a token according to its tokenizer."""
     named: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("unknown", ("unk",)),
         ("end", ("eos", "sep")),

@@ -14,7 +14,7 @@ from pages.ui.params.training_lab import LabParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.shell.parts import pick_part
-from pages.ui.state import session
+from pages.ui.state.bind import setting
 
 PAGE = PAGES["backpropagation"]
 
@@ -27,8 +27,6 @@ if st.button(
     key="backward_lab",
     icon=":material/play_arrow:",
     help="Opens the training lab, where an Adam optimizer written by hand updates the parameters.",
-    on_click=session.update,
-    args=(LabParams,),
-    kwargs={"optimizer": "adam-by-hand"},
+    **setting(LabParams, optimizer="adam-by-hand"),
 ):
     st.switch_page(PAGES["training_lab"].script)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.small_models import small
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.config import TransformerConfig, decoder_only
@@ -88,16 +89,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def small_config(tokenizer: Tokenizer) -> TransformerConfig:
-    return TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=32,
-        heads=4,
-        encoder_layers=2,
-        decoder_layers=3,
-        d_ff=48,
-        tied_embeddings="all",
-    )
+    return small(tokenizer.size, 32, 4, 48, (2, 3), tied_embeddings="all")
 
 
 @pytest.fixture(scope="session")
@@ -167,17 +159,7 @@ ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True
 def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
     """A translator of each shape, whose gains, biases and attention differ from a fresh model's."""
     torch.manual_seed(8)
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=24,
-        heads=3,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=40,
-        max_positions=64,
-        **SHAPES[request.param],
-    )
+    config = small(tokenizer.size, 24, 3, 40, max_positions=64, **SHAPES[request.param])
     model = build(config).eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if parameter.ndim == 1:
@@ -229,14 +211,12 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
 @pytest.fixture(scope="session")
 def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Translator:
     """A translator with known attention; see `copying_weights`."""
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=tokenizer.size + 32,
-        heads=1,
-        encoder_layers=1,
-        decoder_layers=1,
-        d_ff=4,
+    config = small(
+        tokenizer.size,
+        tokenizer.size + 32,
+        1,
+        4,
+        (1, 1),
         positions="learned",
         max_positions=32,
         tied_embeddings="all",

@@ -11,9 +11,9 @@ import sentencepiece
 import torch
 
 from tests.conftest import SENTENCES
+from tests.small_models import small
 from transformer.checkpoints.model_files import save_model
 from transformer.checkpoints.model_texts import CARD
-from transformer.config import TransformerConfig
 from transformer.model.transformer import build
 from transformer.text.affixes import Affixes
 from transformer.text.languages import Languages, language, write_languages
@@ -70,14 +70,12 @@ def arabic_model(
             SYMBOLS: Affixes(pad=pad, unknown=1, start=pad, end=0).to_json(),
         }
     )
-    config = TransformerConfig(
-        source_vocabulary=size,
-        target_vocabulary=size,
-        d_model=32,
-        heads=4,
-        encoder_layers=encoder_layers,
-        decoder_layers=decoder_layers,
-        d_ff=48,
+    config = small(
+        size,
+        32,
+        4,
+        48,
+        (encoder_layers, decoder_layers),
         norm="post",
         positions="sinusoidal_halves",
         activation="silu",

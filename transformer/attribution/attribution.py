@@ -243,6 +243,19 @@ def token_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...
     )
 
 
+def by_token(
+    method: Method,
+    trace: Trace,
+    targets: Sequence[Target],
+    source: np.ndarray,
+    prefix: np.ndarray,
+    total: np.ndarray,
+    remainders: Mapping[str, np.ndarray] | None = None,
+) -> Attribution:
+    """Return an attribution whose columns are the tokens of a trace; the arrays are as in `Attribution`."""
+    return Attribution(method, tuple(targets), source, prefix, *token_groups(trace), total, remainders or {})
+
+
 def shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
@@ -254,17 +267,10 @@ def shares(
     if any(target.against for target in targets):
         contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)
         raise ValueError(f"{method} gives every candidate the same scores; for a contrast, choose one of {contrastive}")
-    rows = [list(target.positions) for target in targets]
-    source_groups, prefix_groups = token_groups(trace)
-    return Attribution(
-        method=method,
-        targets=tuple(targets),
-        source=np.stack([source[row].mean(axis=0) for row in rows]),
-        prefix=np.stack([prefix[row].mean(axis=0) for row in rows]),
-        source_groups=source_groups,
-        prefix_groups=prefix_groups,
-        total=np.ones(len(rows)),
+    source, prefix = (
+        np.stack([side[list(target.positions)].mean(axis=0) for target in targets]) for side in (source, prefix)
     )
+    return by_token(method, trace, targets, source, prefix, np.ones(len(targets)))
 
 
 def _summed(scores: np.ndarray, groups: Sequence[Group]) -> np.ndarray:

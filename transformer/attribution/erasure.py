@@ -42,15 +42,8 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
         for column, group in enumerate(prefix_groups):
             if min(group) >= last:
                 prefix[row, column] = np.nan if min(group) == last else 0.0
-    return Attribution(
-        method="erasure",
-        targets=tuple(targets),
-        source=source,
-        prefix=prefix,
-        source_groups=source_groups,
-        prefix_groups=prefix_groups,
-        total=np.full(len(targets), np.nan),
-    )
+    total = np.full(len(targets), np.nan)
+    return Attribution("erasure", tuple(targets), source, prefix, source_groups, prefix_groups, total)
 
 
 def erased_log_probs(

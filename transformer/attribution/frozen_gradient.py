@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from transformer.attribution.attribution import Attribution, Explained, Target, token_groups
+from transformer.attribution.attribution import Attribution, Explained, Target, by_token
 from transformer.attribution.frozen import Frozen
 from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
-REMAINDERS = ("source positions", "target positions", "biases")
+REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
@@ -32,17 +32,8 @@ def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
         batches.append(_terms(run.model, trace, targets[start : start + per_batch]))
         check_cancelled()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    source_groups, prefix_groups = token_groups(trace)
-    return Attribution(
-        method="frozen_gradient",
-        targets=tuple(targets),
-        source=source,
-        prefix=prefix,
-        source_groups=source_groups,
-        prefix_groups=prefix_groups,
-        total=total,
-        remainders=dict(zip(REMAINDERS, remainders, strict=True)),
-    )
+    named = dict(zip(REMAINDERS, remainders, strict=True))
+    return by_token("frozen_gradient", trace, targets, source, prefix, total, named)
 
 
 def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:

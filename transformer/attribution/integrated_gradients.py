@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.attribution.attribution import Attribution, Explained, Target, token_groups
+from transformer.attribution.attribution import Attribution, Explained, Target, by_token
 from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
@@ -29,16 +29,7 @@ def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attributi
     """Attribute the log-probability of each target, relative to all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
-    source_groups, prefix_groups = token_groups(run.trace)
-    return Attribution(
-        method="integrated_gradients",
-        targets=tuple(targets),
-        source=source,
-        prefix=prefix,
-        source_groups=source_groups,
-        prefix_groups=prefix_groups,
-        total=total,
-    )
+    return by_token("integrated_gradients", run.trace, targets, source, prefix, total)
 
 
 def integrate(

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from transformer.backpropagation.attention import join_heads
-from transformer.backpropagation.notes import rows_of
-from transformer.backpropagation.stage import GradientStage, StageBuilder, read_by
+from transformer.backpropagation.stage import GradientStage, StageBuilder, by_input
 from transformer.backpropagation.sums import ColumnSum, Formula, Product, Sum
 from transformer.model.encodings import relative_positions, turn
-from transformer.values.trace import Part, Stack
+from transformer.values.trace import Part
 
 
-def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
+def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
     """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
-    found, head, config = builder.found, builder.head, builder.found.config
-    name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
+    found, head, config, stack, rows = builder.found, builder.head, builder.found.config, builder.stack, builder.rows
+    name = f"{stack}_layers.{builder.layer}.{part}"
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
     one = slice(head * config.d_head, (head + 1) * config.d_head)
     values = {each: found.values[f"{name}.{each}"][0, head] for each in ("queries", "keys", "values", "weights")}
@@ -27,7 +26,7 @@ def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: n
         for each in ("queries", "keys", "values", "weights", "scores", "outputs")
     }
     output = found.values[f"{name}.out_projection.weight"]  # [D, D], outputs by inputs
-    read = read_by(builder, stack, layer, part)
+    read = builder.read_by(part)
     seen = found.values["memory"][0] if part == "cross_attention" else read
     root = math.sqrt(config.d_head)
 
@@ -37,41 +36,30 @@ def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: n
     def point(
         what: str, title: str, formula: str, letters: str, terms_of: Formula, masked: np.ndarray | None = None
     ) -> GradientStage:
-        return builder.point(
-            f"{key}.{what}", stack, layer, title, formula, letters, f"{name}.{what}", of_head, terms_of, masked
-        )
+        return builder.stage(what, title, formula, letters, f"{name}.{what}", terms_of, of_head, masked)
 
-    yield builder.parameter(
-        f"{key}.output",
-        stack,
-        layer,
+    yield builder.stage(
+        "output",
         "output projection",
         r"dW^O = [O_1; \dots; O_H]^\top dy",
         "D, D",
         f"{name}.out_projection.weight",
-        lambda a: a.T,
         Product(("O", found.values[f"{name}.joined"][0].T), ("dy", dy), rows),
     )
-    yield builder.parameter(
-        f"{key}.output_bias",
-        stack,
-        layer,
+    yield builder.stage(
+        "output_bias",
         "bias of the output projection",
         r"db^O = \sum_n dy_n",
         "1, D",
         f"{name}.out_projection.bias",
-        lambda a: a[None],
         ColumnSum({"dy": dy}, rows),
     )
-    yield builder.point(
-        f"{key}.joined",
-        stack,
-        layer,
+    yield builder.stage(
+        "joined",
         "all heads joined",
         r"d[O_1; \dots; O_H] = dy\, W^{O\top}",
         f"B, {rows}, D",
         f"{name}.joined",
-        lambda a: a[0],
         Product(("dy", dy), ("W^O", output), "D"),
     )
     yield point(
@@ -126,38 +114,37 @@ def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: n
         if angles is not None and letter != "V":
             back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
         place = slice(number * config.d_model + one.start, number * config.d_model + one.stop)
+
+        def projection(parameter: np.ndarray, place: slice = place) -> np.ndarray:
+            return by_input(parameter[place])
+
         symbol = "m" if part == "cross_attention" and letter != "Q" else builder.seen
         spoken = "m" if symbol == "m" else builder.seen_name
-        yield builder.parameter(
-            f"{key}.{what}_weight",
-            stack,
-            layer,
+        yield builder.stage(
+            f"{what}_weight",
             f"weights of the {what}",
             rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h",
             "D, K",
             f"{name}.in_projection.weight",
-            lambda a, place=place: a[place].T,
             Product((spoken, by.T), (f"d{letter}", d_one), over),
+            projection,
         )
-        yield builder.parameter(
-            f"{key}.{what}_bias",
-            stack,
-            layer,
+        yield builder.stage(
+            f"{what}_bias",
             f"bias of the {what}",
             rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}",
             "1, K",
             f"{name}.in_projection.bias",
-            lambda a, place=place: a[None, place],
             ColumnSum({f"d{letter}": d_one}, over),
+            projection,
         )
     if config.norm == "pre":
-        yield _read_by_heads(builder, stack, layer, part)
+        yield _read_by_heads(builder, part)
 
 
-def _read_by_heads(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> GradientStage:
+def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
     """Return the gradient that all heads together send back to their input."""
-    found, rows = builder.found, rows_of(stack)
-    name = f"{stack}_layers.{layer}.{part}"
+    found, name = builder.found, f"{builder.stack}_layers.{builder.layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
     grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
     angles = relative_positions(found.config, grads["queries"].shape[2]).angles
@@ -171,14 +158,4 @@ def _read_by_heads(builder: StageBuilder, stack: Stack, layer: int, part: Part) 
     if part == "cross_attention":
         # The keys and values of cross-attention read the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
-    return builder.point(
-        f"{stack}.{part}.read",
-        stack,
-        layer,
-        "what all heads read",
-        formula,
-        f"B, {rows}, D",
-        f"{name}.read",
-        lambda a: a[0],
-        Sum(parts),
-    )
+    return builder.stage("read", "what all heads read", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transformer.backpropagation.notes import Stage
+from transformer.backpropagation.notes import Stage, rows_of
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
 from transformer.values.trace import PARTS, SIDES, Part, Stack
@@ -65,10 +65,24 @@ class StageBuilder:
     Attributes:
         found: all computed gradients.
         head: index of the head whose attention is shown, from 0.
+        key: first part of the stages' keys.
+        stack, layer: as in `Stage`.
     """
 
     found: SentenceGradients
     head: int
+    key: str = "generator"
+    stack: Stack = "decoder"
+    layer: int | None = None
+
+    def at(self, key: str, stack: Stack, layer: int | None = None) -> StageBuilder:
+        """Return the builder for another part of the model."""
+        return replace(self, key=key, stack=stack, layer=layer)
+
+    @property
+    def rows(self) -> str:
+        """Letter for the number of positions in the stack."""
+        return rows_of(self.stack)
 
     @property
     def seen(self) -> str:
@@ -80,48 +94,54 @@ class StageBuilder:
         """Symbol for the input of a sub-layer, for the heading of a table."""
         return "x̂" if self.found.config.norm == "pre" else "x"
 
-    def point(
+    def stage(
         self,
         key: str,
-        stack: Stack,
-        layer: int | None,
         title: str,
         formula: str,
         letters: str,
         name: str,
-        view: View,
         terms_of: Formula | None,
+        view: View | None = None,
         masked: np.ndarray | None = None,
     ) -> GradientStage:
-        """Return a stage of an intermediate result.
+        """Return a stage of an intermediate result, or of a parameter, whose letters have no batch dimension "B".
 
         Args:
-            key, stack, layer, formula, letters: as in `Stage`.
+            key: last part of the key.
             title: name of the stage.
-            name: name of the intermediate result.
-            view: function that selects the part to show, [R, C].
+            formula, letters: as in `Stage`.
+            name: name of the intermediate result or parameter.
             terms_of, masked: as in `GradientStage`.
+            view: function that selects the part to show, [R, C]. None shows the whole: the only entry of the batch, or
+                the parameter with a row for each input.
         """
-        return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of, masked=masked)
+        found, learned = self.found, not letters.startswith("B")
+        view = view or (by_input if learned else only)
+        shape, gradient = found.values[name].shape, view(found.gradients[name])
 
-    def parameter(
-        self,
-        key: str,
-        stack: Stack,
-        layer: int | None,
-        title: str,
-        formula: str,
-        letters: str,
-        name: str,
-        view: View,
-        terms_of: Formula,
-    ) -> GradientStage:
-        """Return a stage of a parameter; the arguments are those of `point`."""
-        return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of)
+        def place(row: int, column: int) -> tuple[int, ...]:
+            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each number that it shows.
+            number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
+            return tuple(int(each) for each in np.unravel_index(number, shape))
 
-    def table(
-        self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
-    ) -> GradientStage:
+        return GradientStage(
+            f"{self.key}.{key}",
+            self.stack,
+            self.layer,
+            title,
+            formula,
+            letters,
+            gradient if learned else gradient[None],
+            view(found.values[name]),
+            view(found.reference[name]),
+            terms_of,
+            Point(name, shape, place),
+            learned=learned,
+            masked=masked,
+        )
+
+    def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
         """Return a stage of a parameter with one row per token of the vocabulary; it shows the rows in `found`."""
         found, tokens = self.found, self.found.rows[name]
 
@@ -131,8 +151,8 @@ class StageBuilder:
             return (tokens[row], column)[: found.values[name].ndim]
 
         return GradientStage(
-            key,
-            stack,
+            f"{self.key}.{key}",
+            self.stack,
             None,
             title,
             formula,
@@ -146,44 +166,20 @@ class StageBuilder:
             tokens=tokens,
         )
 
-    def _stage(
-        self,
-        key: str,
-        stack: Stack,
-        layer: int | None,
-        title: str,
-        formula: str,
-        letters: str,
-        name: str,
-        view: View,
-        terms_of: Formula | None,
-        *,
-        masked: np.ndarray | None = None,
-    ) -> GradientStage:
-        found = self.found
-        shape, gradient = found.values[name].shape, view(found.gradients[name])
+    def read_by(self, part: Part) -> np.ndarray:
+        """Return the input of a sub-layer of the builder's layer, [N, D]."""
+        before, pre = stream_before(self.stack, self.layer or 0, part), self.found.config.norm == "pre"
+        return self.found.values[f"{self.stack}_layers.{self.layer}.{part}.read" if pre else before][0]
 
-        def place(row: int, column: int) -> tuple[int, ...]:
-            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each number that it shows.
-            number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
-            return tuple(int(each) for each in np.unravel_index(number, shape))
 
-        batched = letters.startswith("B")
-        return GradientStage(
-            key,
-            stack,
-            layer,
-            title,
-            formula,
-            letters,
-            gradient[None] if batched else gradient,
-            view(found.values[name]),
-            view(found.reference[name]),
-            terms_of,
-            Point(name, shape, place),
-            learned=not batched,
-            masked=masked,
-        )
+def only(array: np.ndarray) -> np.ndarray:
+    """The only entry of a batch."""
+    return array[0]
+
+
+def by_input(parameter: np.ndarray) -> np.ndarray:
+    """A linear layer's parameter with a row for each input: weights [O, I] as [I, O], a bias [O] as [1, O]."""
+    return np.atleast_2d(parameter.T)
 
 
 def stream_before(stack: Stack, layer: int, part: Part) -> str:
@@ -192,9 +188,3 @@ def stream_before(stack: Stack, layer: int, part: Part) -> str:
     if number:
         return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"
     return f"{stack}_layers.{layer - 1}.feed_forward.after" if layer else f"{SIDES[stack]}.input"
-
-
-def read_by(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> np.ndarray:
-    """Return the input of a sub-layer, [N, D]."""
-    pre = builder.found.config.norm == "pre"
-    return builder.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else stream_before(stack, layer, part)][0]

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from transformer.backpropagation.cross_entropy import cross_entropy
-from transformer.backpropagation.notes import rows_of
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.stage import GradientStage, StageBuilder
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, sublayer
@@ -41,22 +40,18 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
     _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
     d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
-    yield builder.point(
-        "generator.logits",
-        "decoder",
-        None,
+    yield builder.stage(
+        "logits",
         "logits",
         r"dz = p - y",
         "B, T, V",
         "logits",
-        lambda a: a[0],
         Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
     )
     if found.config.output_bias:
         tokens = list(found.rows["generator.bias"])
         yield builder.table(
-            "generator.bias",
-            "decoder",
+            "bias",
             "bias of the generator",
             r"db = \sum_t dz_t",
             "N, 1",
@@ -66,23 +61,19 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
     if found.config.tied_embeddings == "none":
         tokens = list(found.rows["generator.weight"])
         yield builder.table(
-            "generator.weight",
-            "decoder",
+            "weight",
             "weights of the generator",
             r"dW = dz^\top y",
             "N, D",
             "generator.weight",
             Product(("dz", d_logits[:, tokens].T), ("y", hidden), "T"),
         )
-    yield builder.point(
-        "generator.hidden",
-        "decoder",
-        None,
+    yield builder.stage(
+        "hidden",
         "decoder output",
         r"dy = dz\, W",
         "B, T, D",
         "hidden",
-        lambda a: a[0],
         Product(("dz", d_logits), ("W", found.generator), "V"),
     )
 
@@ -93,101 +84,82 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     layer, depth = (
         (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
     )
-    rows, side = rows_of(stack), SIDES[stack]
+    builder = builder.at(stack, stack)
+    rows, side = builder.rows, SIDES[stack]
     if stack == "encoder":
-        yield builder.point(
-            "encoder.memory",
-            stack,
-            None,
+        yield builder.stage(
+            "memory",
             "encoder output",
             r"dm = \sum_\ell \left(dK_\ell W^K_\ell{}^\top + "
             r"dV_\ell W^V_\ell{}^\top\right)",
             f"B, {rows}, D",
             "memory",
-            lambda a: a[0],
             Sum({f"decoder layer {number + 1}": each for number, each in enumerate(found.sent_back)}),
         )
     last = f"{stack}_layers.{depth - 1}.feed_forward.after"
     if config.norm == "pre":
         d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
-        yield from norm_parameters(builder, f"{stack}.output", stack, None, f"{stack}_norm", last, d_output)
-        yield builder.point(
-            f"{stack}.output.norm",
-            stack,
-            None,
+        yield from norm_parameters(builder.at(f"{stack}.output", stack), f"{stack}_norm", last, d_output)
+        yield builder.stage(
+            "output.norm",
             "stream after the last layer",
             rf"dx = {NORM}",
             f"B, {rows}, D",
             last,
-            lambda a: a[0],
             Sum(norm_terms(builder, f"{stack}_norm", last, d_output)),
         )
     after = f"{stack}_layers.{layer}.feed_forward.after"
     if after != last:
-        yield builder.point(
-            f"{stack}.layer.after",
-            stack,
-            layer,
+        yield builder.at(stack, stack, layer).stage(
+            "layer.after",
             f"stream after layer {layer + 1}",
             rf"dx = \text{{what layer {layer + 2} sends back}}",
             f"B, {rows}, D",
             after,
-            lambda a: a[0],
             None,
         )
     for part in reversed(PARTS[stack]):
         yield from sublayer(builder, stack, layer, part)
     if layer:
-        yield builder.point(
-            f"{stack}.input",
-            stack,
-            None,
+        yield builder.stage(
+            "input",
             "embeddings and positions",
             r"dx = \text{what layer 1 sends back}",
             f"B, {rows}, D",
             f"{side}.input",
-            lambda a: a[0],
             None,
         )
     if config.embedding_norm:
         read = found.gradients[f"{side}.input"][0]
-        yield from norm_parameters(builder, f"{stack}.input", stack, None, f"{side}_norm", f"{side}.summed", read)
-        yield builder.point(
-            f"{stack}.summed",
-            stack,
-            None,
+        yield from norm_parameters(builder.at(f"{stack}.input", stack), f"{side}_norm", f"{side}.summed", read)
+        yield builder.stage(
+            "summed",
             "embeddings and positions, not normalised",
             rf"dx = {NORM}",
             f"B, {rows}, D",
             f"{side}.summed",
-            lambda a: a[0],
             Sum(norm_terms(builder, f"{side}_norm", f"{side}.summed", read)),
         )
     d_input = found.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
-        yield builder.parameter(
-            f"{stack}.positions",
-            stack,
-            None,
+        yield builder.stage(
+            "positions",
             "learned positions",
             r"dP_n = dx_n",
             f"{rows}, D",
             f"{side}_positions.table",
-            lambda a: a[:length],
             Sum({"dx": d_input}),
+            lambda a: a[:length],
         )
     if config.scale_embedding:
         root = np.full_like(d_input, math.sqrt(config.d_model))
-        yield builder.point(
-            f"{stack}.tokens",
-            stack,
-            None,
+        yield builder.stage(
+            "tokens",
             "token embedding",
             r"dE_{w_n} = \sqrt{D}\, dx_n",
             f"B, {rows}, D",
             f"{side}.tokens",
-            lambda a: a[0],
             Pointwise({"dx": d_input, "√D": root}),
         )
     yield from _embedding_table(builder, stack)
@@ -209,8 +181,7 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
     if "generator.weight" in uses:
         parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
     yield builder.table(
-        f"{stack}.table",
-        stack,
+        "table",
         "embedding table",
         r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR in parts else ""),
         "N, D",

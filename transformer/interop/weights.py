@@ -157,7 +157,6 @@ def _formula(family: Family, rows: int, width: int) -> Tensor:
 
 
 def _taken(found: dict[str, Tensor], name: str) -> Tensor:
-    """Remove a tensor from `found` and return it."""
     if name not in found:
         raise ValueError(f"the weights have no {name}; fetch the folder again")
     return found.pop(name)

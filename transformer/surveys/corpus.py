@@ -211,7 +211,6 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetric
 def _parts(
     translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
 ) -> Iterator[PartMetrics]:
-    """Yield the metrics of each part, in order."""
     if processes == 1 and cluster is None:
         for stretch in stretches:
             yield measure_part(translator, stretch)

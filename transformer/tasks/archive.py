@@ -77,7 +77,6 @@ def load_run(path: Path) -> TaskRun:
 
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
-    """Build the run from the arrays of an archive."""
     config = TaskConfig.from_json(arrays["config"].tobytes())
     losses = arrays["losses"]
     weights = dict(zip(arrays["kept"].tolist(), arrays["weights"], strict=True))

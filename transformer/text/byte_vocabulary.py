@@ -65,7 +65,6 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
 
 
 def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
-    """Read the vocabulary in a tokenizer.json."""
     document = json_object(content, ONE_FILE)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":

@@ -26,6 +26,7 @@ from pages.ui.reading.sentence import Reading, read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
+from pages.ui.state.bind import setting
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
@@ -71,9 +72,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         key=f"{kind}_inside",
         icon=":material/account_tree:",
         help="Opens “Inside a layer” for this head, at the pinned cell or else at the head's strongest link.",
-        on_click=session.update,
-        args=(InsideParams,),
-        kwargs={"part": "cell", "kind": kind},
+        **setting(InsideParams, part="cell", kind=kind),
     ):
         st.switch_page("pages/inside_a_layer.py")
     send_export_parts(reading.trace, kind, reading.metrics)
@@ -127,8 +126,6 @@ def _change_button(kind: Kind) -> None:
         icon=":material/edit:",
         help="Opens a page where clicking a cell moves all of that row's attention to the cell, and the model "
         "runs again.",
-        on_click=session.update,
-        args=(EditParams,),
-        kwargs={"kind": kind},
+        **setting(EditParams, kind=kind),
     ):
         st.switch_page("pages/change_attention.py")

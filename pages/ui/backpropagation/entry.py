@@ -8,15 +8,15 @@ import streamlit as st
 from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
 from pages.ui.charts.heatmap import heatmap
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import numbered, show_table
-from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.components.save_as import show_clickable, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import key_for, preset
+from pages.ui.state.bind import key_for, preset, setting
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -95,16 +95,6 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
             slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
-    # A chart remembers its last click, so use a new chart when an entry is chosen in another way.
-    key = f"backward_map_{stage.key}_{row}_{column}"
-
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            session.update(
-                BackpropagationParams, row=top + int(points[0]["row"]), column=left + int(points[0]["column"])
-            )
-
     chart = matrix(
         values[tops, lefts],
         rows[tops],
@@ -117,11 +107,11 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     )
     if len(values) == 1:
         chart = chart.properties(height=200)
-    show_altair(
+    show_clickable(
         chart,
-        key=key,
-        on_select=clicked,
-        selection_mode=PICK,
+        # A chart remembers its last click, so use a new chart when an entry is chosen in another way.
+        key=f"backward_map_{stage.key}_{row}_{column}",
+        clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
         alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes select an entry too.",
     )
 
@@ -157,7 +147,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
                 on_change=store,
                 width=210,
             )
-        st.button("The largest", on_click=session.update, args=(BackpropagationParams,), kwargs={"row": 0, "column": 0})
+        st.button("The largest", **setting(BackpropagationParams, row=0, column=0))
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:

@@ -16,6 +16,20 @@ from pages.ui.text.python_lines import FROM_ZERO
 from transformer.files.csv_cells import harmless
 from transformer.values.trace import Trace
 
+MEDIA = {"csv": "text/csv", "html": "text/html", "json": "application/json", "npz": "application/octet-stream"}
+
+
+def save_button(label: str, content: Callable[[], str | bytes], file: str, **options: Any) -> None:
+    """Draw a button that saves a file.
+
+    Args:
+        content: returns the content of the file, once the user presses the button.
+        file: the name of the file, whose ending is a key of `MEDIA`.
+        options: further options of `st.download_button`.
+    """
+    options = {"icon": ":material/download:", **options}
+    st.download_button(label, content, file, MEDIA[file.rpartition(".")[2]], on_click="ignore", **options)
+
 
 def save_tables(
     name: str,
@@ -37,21 +51,12 @@ def save_tables(
         noted: facts for the JSON file only.
     """
     saved = next(iter(tables.values())) if rows is None else rows
-    files = {
-        "csv": ("text/csv", csv_text(saved, facts)),
-        "json": ("application/json", json_text({**facts, **noted}, tables)),
-    }
+    files = {"csv": csv_text(saved, facts), "json": json_text({**facts, **noted}, tables)}
     row = st.container(horizontal=True)
     with row:
-        for kind, (media, content) in files.items():
-            st.download_button(
-                f"Save as {kind.upper()}",
-                lambda content=content: content,
-                f"{name}.{kind}",
-                media,
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"{key}_{kind}_{name}",
+        for kind, content in files.items():
+            save_button(
+                f"Save as {kind.upper()}", lambda content=content: content, f"{name}.{kind}", key=f"{key}_{kind}_{name}"
             )
     return row
 
@@ -78,13 +83,10 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
             expires, so the callback should not hold the trace itself.
         key: the button's key, without the suffix "_npz".
     """
-    st.download_button(
+    save_button(
         "Save as NPZ (every head)",
         lambda: archive(trace().to_npz),
         "trace.npz",
-        "application/octet-stream",
-        icon=":material/download:",
-        on_click="ignore",
         key=f"{key}_npz",
         help="Everything that the model computed in this run, as numpy arrays, with the model's version and your "
         "changes. Load the file with `numpy.load` or `Trace.from_npz`.",

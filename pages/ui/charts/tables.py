@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import visible
-from pages.ui.charts.saving import csv_text
+from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
@@ -168,14 +168,11 @@ def draw_table(
     """
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
-        st.download_button(
+        save_button(
             "Save as CSV",
             lambda: csv_text(table),
             f"{file or key.replace('_', '-')}.csv",
-            "text/csv",
             type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
             key=f"{key}_csv",
             help="The table above.",
         )

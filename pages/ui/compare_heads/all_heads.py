@@ -16,7 +16,7 @@ from attention_atlas.browser.labels import TITLES
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
-from pages.ui.charts.saving import csv_text
+from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.heads.head_reading import MapReading
 from pages.ui.heads.kinds import chart_of_heads
@@ -165,9 +165,7 @@ def _table(
         named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
         if named_only:
             table = table.loc[(table.filter(regex="^name ") != "").any(axis=1)]
-        st.download_button(
-            "Save as CSV", csv_text(table), "heads.csv", "text/csv", icon=":material/download:", on_click="ignore"
-        )
+        save_button("Save as CSV", lambda: csv_text(table), "heads.csv")
     kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
     show_head_table(
         table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps, headings(table, over)

@@ -19,7 +19,7 @@ from pages.ui.reading.pairs import PAIRS, Pair, largest_differences, looks_from,
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
-from pages.ui.state.bind import preset
+from pages.ui.state.bind import preset, setting
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.analysis.view import View, view_of
@@ -188,9 +188,7 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
                 f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
                 key=f"compare_open_{each.kind}_{each.layer}_{each.head}",
                 disabled=shown,
-                on_click=session.update,
-                args=(CompareParams,),
-                kwargs={name: replace(pin, **head) for name, pin in pins.items()},
+                **setting(CompareParams, **{name: replace(pin, **head) for name, pin in pins.items()}),
             )
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import head_name
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_clickable
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading
 from pages.ui.layout.roles import main_figure
@@ -74,21 +74,14 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
 
 
 def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
-    key, match, heads = "compare_models", models.match, models.heads
+    match, heads = models.match, models.heads
     names = [head_name(number, heads[1]) for number in models.shown]
     marks = [name if number >= 0 else f"({name})" for name, number in zip(names, match, strict=True)]
-
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            layer, head = (int(points[0][field]) - 1 for field in ("row", "column"))
-            session.update_attention(of=type(choice), layer=layer, head=head)
-
     rows, columns = (
         [f"{what} {number + 1}" for number in range(count)]
         for what, count in (("layer", len(match) // heads[0]), ("head", heads[0]))
     )
-    show_altair(
+    show_clickable(
         matrix(
             matched_similarity(models.similarity, models.shown).reshape(-1, heads[0]),
             rows,
@@ -98,9 +91,8 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
             picked=(choice.layer, choice.head),
             marks=(f"match in {models.title}", np.array(marks, dtype=object).reshape(-1, heads[0])),
         ),
-        key=key,
-        on_select=clicked,
-        selection_mode=PICK,
+        key="compare_models",
+        clicked=lambda layer, head: session.update_attention(of=type(choice), layer=layer, head=head),
         alt="The similarity of every head to its match in the other model; the table below lists the values.",
     )
 

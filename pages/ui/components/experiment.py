@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ui.charts.saving import save_button
 from pages.ui.components.bundle import component
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.slides import Slide, SlidesError
@@ -64,13 +65,11 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         experiment: the page's experiment.
         key: the prefix of the buttons' keys.
     """
-    st.download_button(
+    save_button(
         "Save as experiment",
         lambda: experiment.to_json(),
         f"{key}-experiment.json",
-        "application/json",
         icon=":material/science:",
-        on_click="ignore",
         key=f"{key}_experiment",
         help="The model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats the "
         "experiment. Figures saved with “Save as” contain the experiment too.",

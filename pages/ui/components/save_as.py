@@ -19,6 +19,7 @@ from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import with_more
 from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot
+from pages.ui.charts.matrix import PICK
 from pages.ui.charts.tables import show_large_table, show_table
 from pages.ui.components.bundle import component
 from pages.ui.layout import roles
@@ -93,6 +94,16 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
         # Streamlit only calls `to_dict`, so any object works whose `to_dict` returns the specification.
         st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
+
+
+def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, int], object], **options: Any) -> None:
+    """Draw a `matrix`; a click on a cell calls `clicked` with its row and column, from 0, before the next run."""
+
+    def picked() -> None:
+        for cell in st.session_state[key].selection[PICK]:
+            clicked(int(cell["row"]) - 1, int(cell["column"]) - 1)
+
+    show_altair(chart, key, alt, on_select=picked, selection_mode=PICK, **options)
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:

@@ -233,7 +233,6 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bias(node: Node) -> Node:
-    """Return the bias node of a node's stack."""
     return Node("bias", None, node.stack, None, -1)
 
 

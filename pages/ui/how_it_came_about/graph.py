@@ -24,7 +24,7 @@ from pages.ui.params.how_it_came_about import GraphParams
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
-from pages.ui.state.bind import bind, bind_number, key_for, preset
+from pages.ui.state.bind import bind, bind_number, key_for, preset, setting
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -197,16 +197,7 @@ def _show_path(
         st.button(
             "Why does it look there?",
             icon=":material/help_center:",
-            on_click=session.update,
-            args=(GraphParams,),
-            kwargs={
-                "part": "score",
-                "kind": kind,
-                "layer": layer,
-                "head": head,
-                "query": query,
-                "key": sender.position,
-            },
+            **setting(GraphParams, part="score", kind=kind, layer=layer, head=head, query=query, key=sender.position),
         )
 
 

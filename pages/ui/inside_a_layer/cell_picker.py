@@ -6,14 +6,14 @@ import numpy as np
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES, titles
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_clickable
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
-from pages.ui.state.bind import key_for, preset
+from pages.ui.state.bind import key_for, preset, setting
 from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
@@ -46,16 +46,13 @@ def cell_map(
     st.session_state[CLICKED] = number, last
     key = f"{MAP}_{kind}_{number}"
 
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            cell = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
-            st.session_state[CLICKED] = number, cell
-            session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
+    def clicked(row: int, column: int) -> None:
+        st.session_state[CLICKED] = number, (row, column)
+        session.update_attention(kind, type(choice), rows=(row,), columns=(column,))
 
     # This line keeps the map's toolbar from covering the controls above.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
-    show_altair(
+    show_clickable(
         matrix(
             weights,
             rows,
@@ -69,8 +66,7 @@ def cell_map(
         ),
         key=key,
         width="content",
-        on_select=clicked,
-        selection_mode=PICK,
+        clicked=clicked,
         alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes pick a cell too.",
     )
     show_numbers(
@@ -170,14 +166,13 @@ def open_positions(config: TransformerConfig, row: int, column: int) -> None:
         key="inside_positions",
         icon=":material/show_chart:",
         help="Shows this model's positional-encoding curves.",
-        on_click=session.update,
-        args=(PositionsParams,),
-        kwargs={
-            "part": "curves",
-            "width": config.d_model,
-            "first": row + 1,
-            "second": column + 1,
-            "length": max(session.params(PositionsParams).length, row + 1, column + 1),
-        },
+        **setting(
+            PositionsParams,
+            part="curves",
+            width=config.d_model,
+            first=row + 1,
+            second=column + 1,
+            length=max(session.params(PositionsParams).length, row + 1, column + 1),
+        ),
     ):
         st.switch_page("pages/positional_encoding.py")

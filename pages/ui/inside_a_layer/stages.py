@@ -20,6 +20,7 @@ from pages.ui.inside_a_layer.stage_sentences import plain_sentence
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
+from pages.ui.state.bind import setting
 from pages.ui.text.glossary import explain_words_of
 from pages.ui.text.markup import markdown
 from pages.ui.text.shapes import folded
@@ -91,9 +92,7 @@ def show_stages(reading: HeadReading) -> None:
                 key=f"inside_{label}",
                 disabled=not there,
                 width=110,
-                on_click=session.update,
-                args=(InsideParams,),
-                kwargs={"stage": keys[number] if there else keys[at]},
+                **setting(InsideParams, stage=keys[number] if there else keys[at]),
             )
     with words:
         _words(listed, at, reading, trace)
@@ -190,7 +189,5 @@ def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, ope
         key=f"inside_open_{stage.key}",
         disabled=open_now,
         icon=":material/open_in_full:",
-        on_click=session.update,
-        args=(InsideParams,),
-        kwargs={"stage": stage.key},
+        **setting(InsideParams, stage=stage.key),
     )

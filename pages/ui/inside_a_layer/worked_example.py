@@ -57,7 +57,6 @@ def show_example() -> None:
 
 
 def _formula(weight: float) -> str:
-    """Format a weight for a LaTeX formula."""
     mantissa, _, exponent = formatted(weight).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 

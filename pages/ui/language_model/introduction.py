@@ -36,6 +36,5 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    """Return the size of the training data according to the model card."""
     found = TEXTS.search(card)
     return f"{found[1]} short English texts" if found else "short English texts"

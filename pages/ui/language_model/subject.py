@@ -21,7 +21,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
-from pages.ui.state.bind import preset
+from pages.ui.state.bind import preset, setting
 from pages.ui.your_own_attention.reading import read_own
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
 from transformer.language_modelling.runs import TextScoreRun
@@ -89,14 +89,7 @@ def links_to_its_heads() -> None:
     """Show links from the "Language model" page to the pages about the model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
-            if st.button(
-                label,
-                key=f"lm_{page}",
-                icon=icon,
-                on_click=session.update,
-                args=(SubjectParams,),
-                kwargs={"subject": LANGUAGE_MODEL},
-            ):
+            if st.button(label, key=f"lm_{page}", icon=icon, **setting(SubjectParams, subject=LANGUAGE_MODEL)):
                 st.switch_page(f"pages/{page}.py")
 
 

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.bets.ask import ask
 from pages.ui.bets.offer import show_score
 from pages.ui.bets.verdict import verdict
+from pages.ui.charts.saving import save_button
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import aside, large, words_and_figure
@@ -157,13 +158,12 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
                 ("Sheet with the answers", lambda: sheet(lesson, model, answers=True), "answers"),
                 ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
             ):
-                st.download_button(
+                save_button(
                     label,
                     partial(printed, lesson, make),
-                    file_name=f"{lesson.id}-{name}.html",
-                    mime="text/html",
+                    f"{lesson.id}-{name}.html",
                     key=f"lesson_{name}",
-                    on_click="ignore",
+                    icon=None,
                     width="stretch",
                 )
     return row

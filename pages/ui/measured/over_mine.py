@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.saving import archive, show_lines
+from pages.ui.charts.saving import archive, save_button, show_lines
 from pages.ui.charts.tables import show_table
 from pages.ui.measured.measuring import time_left
 from pages.ui.params.switch_heads_off import OffParams
@@ -123,13 +123,10 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
         f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
-    st.download_button(
+    save_button(
         "Save as NPZ (every head, effect and sentence)",
         lambda: archive(found.to_npz),
         "my_sentences.npz",
-        "application/octet-stream",
-        icon=":material/download:",
-        on_click="ignore",
         key="mine_npz",
     )
     lines = effects_lines(found.texts, chosen, params.mode, folder=reading.translator.folder, **params.drawn)

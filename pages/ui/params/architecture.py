@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pages.ui.params.fields import Params, flag, integer, one_of
 from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings, TransformerConfig
 
+# Fields whose names are those of `TransformerConfig`.
+SAME_NAMES = ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "norm", "positions", "output_bias")
+
 
 @dataclass(frozen=True)
 class ArchitectureParams(Params, prefix="architecture_"):
@@ -36,29 +39,12 @@ class ArchitectureParams(Params, prefix="architecture_"):
         return TransformerConfig(
             source_vocabulary=self.vocabulary,
             target_vocabulary=self.vocabulary,
-            d_model=self.d_model,
-            heads=self.heads,
-            encoder_layers=self.encoder_layers,
-            decoder_layers=self.decoder_layers,
-            d_ff=self.d_ff,
             tied_embeddings=self.tied,
-            norm=self.norm,
-            positions=self.positions,
-            output_bias=self.output_bias,
+            **{name: getattr(self, name) for name in SAME_NAMES},
         )
 
     @classmethod
     def of(cls, config: TransformerConfig) -> ArchitectureParams:
         """Return the parameters of a configuration whose source and target vocabularies have the same size."""
-        return cls(
-            d_model=config.d_model,
-            heads=config.heads,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            d_ff=config.d_ff,
-            vocabulary=config.target_vocabulary,
-            tied=config.tied_embeddings,
-            norm=config.norm,
-            positions=config.positions,
-            output_bias=config.output_bias,
-        )
+        same = {name: getattr(config, name) for name in SAME_NAMES}
+        return cls(vocabulary=config.target_vocabulary, tied=config.tied_embeddings, **same)

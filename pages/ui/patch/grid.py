@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import bare, token_label
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import DARK, LIGHT, diverging, either
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_clickable
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
 from pages.ui.patch.question import Asked, closeness
@@ -89,7 +89,7 @@ def show_grid(asked: Asked) -> Chosen:
         f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
         f"{asked.named(1)}",
     ):
-        show_altair(
+        show_clickable(
             matrix(
                 np.nan_to_num(values),
                 rows,
@@ -104,8 +104,7 @@ def show_grid(asked: Asked) -> Chosen:
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
             key="patch_grid",
-            on_select=_clicked,
-            selection_mode=PICK,
+            clicked=_clicked,
             alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
         )
     st.caption(
@@ -291,9 +290,6 @@ def _new_site() -> None:
     session.update(PatchParams, site=st.session_state.patch_site, layer=-1, head=0, at=-1, partner=-1)
 
 
-def _clicked() -> None:
-    points = st.session_state.patch_grid.selection[PICK]
-    if points:
-        row, column = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
-        place = {"head": column, "at": -1} if has_heads(session.params(PatchParams).site) else {"at": column}
-        session.update(PatchParams, layer=row, partner=-1, **place)
+def _clicked(row: int, column: int) -> None:
+    place = {"head": column, "at": -1} if has_heads(session.params(PatchParams).site) else {"at": column}
+    session.update(PatchParams, layer=row, partner=-1, **place)

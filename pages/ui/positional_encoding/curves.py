@@ -15,7 +15,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import MAX_DIMENSIONS, PositionsParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.state import session
-from pages.ui.state.bind import bind, bind_number
+from pages.ui.state.bind import bind, bind_number, setting
 from transformer.analysis.positions import dropout, wavelengths
 from transformer.config import TransformerConfig
 from transformer.model.sinusoids import sinusoids
@@ -95,9 +95,7 @@ def _whose(ours: TransformerConfig, width: int) -> None:
     place.button(
         f"The model's own, D = {ours.d_model}",
         key="positions_ours",
-        on_click=session.update,
-        args=(PositionsParams,),
-        kwargs={"width": ours.d_model},
+        **setting(PositionsParams, width=ours.d_model),
         width="stretch",
     )
 
@@ -131,7 +129,6 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
 
 
 def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
-    """Show the two positions' encodings, their differences and their distance."""
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -159,7 +156,6 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
 
 
 def _wavelengths(width: int, chosen: list[int]) -> None:
-    """Show the wavelength of each dimension."""
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")

@@ -48,6 +48,11 @@ def bind_number(
     return {"min_value": least, "max_value": most, **bind(cls, name, value=shown)}
 
 
+def setting(cls: type[Params], **changes: object) -> dict[str, Any]:
+    """Return the arguments of a button that changes some URL parameters."""
+    return {"on_click": session.update, "args": (cls,), "kwargs": changes}
+
+
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
     """Return a callback that passes a segmented control's value to `store`, unless the value is empty.
 

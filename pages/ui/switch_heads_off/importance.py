@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.matrix import PICK, heads_matrix
+from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_clickable
 from pages.ui.heads.kinds import head_title, linked_head
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
@@ -213,18 +213,9 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
 
 
 def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
-    key = f"off_{name}_{kind}"
-
-    def clicked() -> None:
-        points = st.session_state[key].selection[PICK]
-        if points:
-            head = (kind, int(points[0]["row"]) - 1, int(points[0]["column"]) - 1)
-            session.update(OffParams, heads=HeadSet((head,)))
-
-    show_altair(
+    show_clickable(
         heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
-        key=key,
-        on_select=clicked,
-        selection_mode=PICK,
+        key=f"off_{name}_{kind}",
+        clicked=lambda layer, head: session.update(OffParams, heads=HeadSet(((kind, layer, head),))),
         alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
     )

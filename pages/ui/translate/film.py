@@ -9,6 +9,7 @@ import streamlit as st
 
 from attention_atlas.browser.html_file import filled, template
 from attention_atlas.browser.payload import sentence_id
+from pages.ui.charts.saving import save_button
 from pages.ui.components.diagram import OpenedPage
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import synced_params
@@ -48,14 +49,11 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
         on_open_change=opened.note,
         data={**message, "play": st.session_state.pop(FILM_ASKED, False), "asked": asked},
     )
-    st.download_button(
+    save_button(
         "The film as one file, for offline use",
         partial(film_file, message, reading.trace.source_text),
-        file_name="film.html",
-        mime="text/html",
+        "film.html",
         key="film_file",
-        on_click="ignore",
-        icon=":material/download:",
     )
     return opened
 

@@ -15,7 +15,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.subject import OWN, SubjectParams
 from pages.ui.params.your_own_attention import OwnHeadParams, OwnParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import bind, setting
 from pages.ui.text.captions import sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.your_own_attention.reading import read_own
@@ -48,13 +48,7 @@ def show_maps() -> None:
         what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
     prose("own_sharpest", sharpest(metrics), reading.maps)
-    if st.button(
-        "Compare its heads",
-        icon=":material/grid_view:",
-        on_click=session.update,
-        args=(SubjectParams,),
-        kwargs={"subject": OWN},
-    ):
+    if st.button("Compare its heads", icon=":material/grid_view:", **setting(SubjectParams, subject=OWN)):
         st.switch_page("pages/compare_heads.py")
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="own_numbers", on_change="rerun"

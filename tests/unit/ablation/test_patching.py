@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.conftest import ONE_SHAPE
+from tests.small_models import small
 from transformer.ablation.patching import (
     Contrasts,
     GridRun,
@@ -22,7 +23,6 @@ from transformer.ablation.patching import (
 )
 from transformer.analysis.word_matching import matched_positions
 from transformer.checkpoints.checkpoint import Checkpoint
-from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
@@ -113,14 +113,12 @@ def two_headed(tokenizer):
     }
     places = 32
     width, positions = 2 + places, slice(2, 2 + places)
-    config = TransformerConfig(
-        source_vocabulary=tokenizer.size,
-        target_vocabulary=tokenizer.size,
-        d_model=2 * width,
-        heads=2,
-        encoder_layers=1,
-        decoder_layers=1,
-        d_ff=4,
+    config = small(
+        tokenizer.size,
+        2 * width,
+        2,
+        4,
+        (1, 1),
         positions="learned",
         max_positions=places,
         tied_embeddings="all",

@@ -120,22 +120,18 @@ def test_agreement_command_writes_its_file(model_folder, small_translator, tmp_p
     assert found.model == small_translator.version and found.sentences + found.left_out == 2
 
 
+def remove_by(importance, model_folder, run_main):
+    """Remove heads in the order of a file of head importance."""
+    pairs, output = importance.with_name("pairs.tsv"), importance.with_name("removal.json")
+    pairs.write_text("A dog.\tEin Hund.\n", encoding="utf-8")
+    files = ("--data", pairs, "--importance", importance, "--output", output, "--model", model_folder)
+    return run_main(main, "removal", *files)
+
+
 def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_main):
     other = ImportanceStatistics("another", "zero", 1, "", *[_nothing()] * 2, _zeros(), _estimate(np.zeros(())))
     (tmp_path / "importance.json").write_text(other.to_json(), encoding="utf-8")
-    (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
-    done = run_main(
-        main,
-        "removal",
-        "--data",
-        tmp_path / "pairs.tsv",
-        "--importance",
-        tmp_path / "importance.json",
-        "--output",
-        tmp_path / "removal.json",
-        "--model",
-        model_folder,
-    )
+    done = remove_by(tmp_path / "importance.json", model_folder, run_main)
     assert done.returncode == 1 and "was measured on another model" in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -143,19 +139,7 @@ def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_mai
 def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_main, content):
     path = tmp_path / "importance.json"
     path.write_bytes(content)
-    (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
-    done = run_main(
-        main,
-        "removal",
-        "--data",
-        tmp_path / "pairs.tsv",
-        "--importance",
-        path,
-        "--output",
-        tmp_path / "removal.json",
-        "--model",
-        model_folder,
-    )
+    done = remove_by(path, model_folder, run_main)
     assert done.returncode == 1 and done.stderr.startswith(f"error: {path} is not a file of head importance")
     assert done.stderr.count("\n") == 1
 

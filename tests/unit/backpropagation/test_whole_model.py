@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.small_models import small
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import LossInputs, gradients, loss, parameters_of
 from transformer.backpropagation.optimizers import momentum
-from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import START
 
@@ -138,16 +138,7 @@ def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
 
 def test_loss_gradient_matches_a_hand_computed_case():
     """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
-    config = TransformerConfig(
-        source_vocabulary=2,
-        target_vocabulary=2,
-        d_model=2,
-        heads=1,
-        encoder_layers=1,
-        decoder_layers=1,
-        d_ff=2,
-        positions="none",
-    )
+    config = small(2, 2, 1, 2, (1, 1), positions="none")
     parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}
     batch = LossInputs(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))
     found = gradients(parameters, config, batch)

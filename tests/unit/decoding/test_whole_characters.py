@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 
+from tests.small_models import small
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy, greedy_batch
@@ -41,7 +41,8 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 def byte_model(tokenizer, small_config):
     """A model with fresh weights that writes almost only bytes."""
     torch.manual_seed(3)
-    model = build(replace(small_config, tied_embeddings="none")).eval()
+    config = small(tokenizer.size, 16, 4, 24, (1, 2))
+    model = build(config).eval()
     with torch.no_grad():
         model.generator.bias[sorted(tokenizer.spelling.parts)] = 3.0
     return model

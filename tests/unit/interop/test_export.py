@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.small_models import small
 from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
@@ -40,11 +40,16 @@ def read_by_hugging_face(folder):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_exported_model_computes_the_same_in_hugging_face(
-    name, tokenizer, small_config, marian_tokenizer, tmp_path, run_main
-):
-    shape = {"norm": "post", "positions": "sinusoidal_halves", "tied_embeddings": "none", **SHAPES[name]}
-    config = replace(small_config, max_positions=64, **shape)
+def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
+    config = small(
+        tokenizer.size,
+        16,
+        4,
+        24,
+        (2, 1),
+        max_positions=64,
+        **{"norm": "post", "positions": "sinusoidal_halves", **SHAPES[name]},
+    )
     torch.manual_seed(2)
     model = build(config)
     weights = {

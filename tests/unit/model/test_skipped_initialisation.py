@@ -8,7 +8,7 @@ from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 
 
-def test_undrawn_model_uses_no_random_numbers(small_config):
+def test_model_without_initialisation_uses_no_random_numbers(small_config):
     before = torch.random.get_rng_state()
     with SkippedInitialisation():
         Transformer(small_config)
@@ -16,7 +16,7 @@ def test_undrawn_model_uses_no_random_numbers(small_config):
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_undrawn_model_has_the_usual_parameters_on_its_device(small_config, device):
+def test_model_without_initialisation_has_the_usual_parameters_on_its_device(small_config, device):
     with torch.device(device), SkippedInitialisation():
         model = Transformer(small_config)
     drawn = Transformer(small_config)

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from pages.ui.language_model.copying_heads import scores_of_model
 from pages.ui.runs.inference import RUNS
 from tests.conftest import EACH_SHAPE, SHAPES
+from tests.small_models import small
 from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.config import TransformerConfig
@@ -36,17 +37,7 @@ from transformer.values.interventions import Interventions
 
 @pytest.fixture(params=EACH_SHAPE)
 def model(request: pytest.FixtureRequest) -> Transformer:
-    config = TransformerConfig(
-        source_vocabulary=50,
-        target_vocabulary=50,
-        d_model=24,
-        heads=3,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=40,
-        max_positions=64,
-        **SHAPES[request.param],
-    )
+    config = small(50, 24, 3, 40, max_positions=64, **SHAPES[request.param])
     return Transformer(config).to(META).eval()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.small_models import small
 from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.attribution.attribution import Target
 from transformer.checkpoints.checkpoint import Checkpoint, LanguageModel
@@ -30,9 +31,8 @@ VERSION = "simulated"
 
 
 @pytest.fixture(scope="module")
-def config(small_config) -> TransformerConfig:
-    """Its heads and layers are those of the head means below."""
-    return replace(small_config, d_model=24, heads=3, decoder_layers=2, max_positions=8, tied_embeddings="none")
+def config(tokenizer) -> TransformerConfig:
+    return small(tokenizer.size, 24, 3, 40, max_positions=8)
 
 
 @pytest.fixture(scope="module")

@@ -155,13 +155,26 @@ def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, give
     assert "Traceback" not in done.stderr
 
 
+def prepare_two_pairs(folder, run_main, translation, command, *options):
+    """Prepare a run with one pair to train on and one, with this translation, to validate on."""
+    (folder / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
+    (folder / "dev").write_text(f"a little cat\t{translation}\n", encoding="utf-8")
+    files = ("--run", folder / "run", "--data", folder / "data", "--validation", folder / "dev", "--from", MODEL)
+    return run_main(main, command, *files, *options)
+
+
 def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
-    (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
-    (tmp_path / "dev").write_text(f"a little cat\t{'eine kleine Katze ' * 90}\n", encoding="utf-8")
-    files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev", "--from", MODEL)
-    done = run_main(main, "prepare", "--run", tmp_path / "run", *files)
+    done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze " * 90, "prepare")
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"
+    )
+
+
+@pytest.mark.parametrize("context", [1, 2])
+def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, context):
+    done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze", "prepare-language-model", "--context", context)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
+        f"error: no text of the train data fits into --context {context}: give a larger one"
     )
 
 

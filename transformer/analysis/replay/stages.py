@@ -186,7 +186,6 @@ def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Itera
 
 
 def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """Yield the output of the stack."""
     symbol, pre = "m" if stack == "encoder" else "y", weights.config.norm == "pre"
     formula = rf"{symbol} = {NORM}" if pre else rf"{symbol} = x"
     if len(trace.stacks) > 1:

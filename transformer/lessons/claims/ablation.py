@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.errors import LessonError
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, Evidence
 from transformer.running.runs.trace import TraceRun
@@ -26,20 +26,18 @@ def head_worth(evidence: Evidence) -> Finding:
     worst = int(changes.argmin())
     kind, layer, head = all_heads(evidence.runs.config)[worst]
     likelier = int((changes > 0).sum())
-    return Finding(
+    return finding(
         float(changes.min()) < 0 < float(changes.max()),
-        {
-            "count": len(changes),
-            "likelier": likelier,
-            "share": likelier / len(changes),
-            "kind": KIND_NAMES[kind],
-            "layer": layer + 1,
-            "head": head + 1,
-            "change": float(changes[worst]),
-            "factor": float(np.exp(changes[worst])),
-            "times": float(np.exp(-changes[worst])),
-            "best_change": float(changes.max()),
-        },
+        count=len(changes),
+        likelier=likelier,
+        share=likelier / len(changes),
+        kind=KIND_NAMES[kind],
+        layer=layer + 1,
+        head=head + 1,
+        change=float(changes[worst]),
+        factor=float(np.exp(changes[worst])),
+        times=float(np.exp(-changes[worst])),
+        best_change=float(changes.max()),
     )
 
 
@@ -53,19 +51,17 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
     share, more = float(evidence.metric(kind, JOBS[job])[at]), int((changes < change).sum())
     before = float(np.exp(evidence.trace().log_probs.sum(dtype=np.float64)))
-    return Finding(
+    return finding(
         share > 0.5 and more > len(changes) / 4,
-        {
-            "share": share,
-            "change": change,
-            "factor": float(np.exp(change)),
-            "before": before,
-            "after": before * float(np.exp(change)),
-            "more": more,
-            "count": len(changes),
-            "layer": layer + 1,
-            "head": head + 1,
-        },
+        share=share,
+        change=change,
+        factor=float(np.exp(change)),
+        before=before,
+        after=before * float(np.exp(change)),
+        more=more,
+        count=len(changes),
+        layer=layer + 1,
+        head=head + 1,
     )
 
 
@@ -74,9 +70,8 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
     """The translation stays the same without the least important heads, but changes without as many important ones."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
-    return Finding(
-        least == before != most,
-        {"count": count, "heads": heads, "share": count / heads, "before": before, "least": least, "most": most},
+    return finding(
+        least == before != most, count=count, heads=heads, share=count / heads, before=before, least=least, most=most
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.attribution import Target, token_groups, whole_sentence
 from transformer.errors import LessonError
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence, name
 from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
@@ -96,22 +96,20 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
     found = named_words(evidence)
     apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
     same = sum(one.agree for one in found)
-    return Finding(
+    return finding(
         not apart.agree and apart.needed_cost - apart.cost > CLEAR,
-        {
-            "same": same,
-            "words": len(found),
-            "share": same / len(found),
-            "word": apart.word,
-            "looked_at": apart.looked_at,
-            "weight": apart.weight,
-            "needed": apart.needed,
-            "factor": float(np.exp(-apart.cost)),
-            "times_less": float(np.exp(apart.needed_cost)),
-            "probability": apart.probability,
-            "without_looked_at": apart.without(apart.cost),
-            "without_needed": apart.without(apart.needed_cost),
-        },
+        same=same,
+        words=len(found),
+        share=same / len(found),
+        word=apart.word,
+        looked_at=apart.looked_at,
+        weight=apart.weight,
+        needed=apart.needed,
+        factor=float(np.exp(-apart.cost)),
+        times_less=float(np.exp(apart.needed_cost)),
+        probability=apart.probability,
+        without_looked_at=apart.without(apart.cost),
+        without_needed=apart.without(apart.needed_cost),
     )
 
 
@@ -121,19 +119,17 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     found = named_for_all(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
-    return Finding(
+    return finding(
         place > CLOSE,
-        {
-            "looked_at": found.words[looked],
-            "weight": float(found.weights[looked]),
-            "place": place,
-            "words": len(found.words),
-            "cost": float(found.costs[looked]),
-            "needed": found.words[needed],
-            "needed_weight": float(found.weights[needed]),
-            "needed_cost": float(found.costs[needed]),
-            "second": found.words[found.order[min(1, len(found.order) - 1)]],
-        },
+        looked_at=found.words[looked],
+        weight=float(found.weights[looked]),
+        place=place,
+        words=len(found.words),
+        cost=float(found.costs[looked]),
+        needed=found.words[needed],
+        needed_weight=float(found.weights[needed]),
+        needed_cost=float(found.costs[needed]),
+        second=found.words[found.order[min(1, len(found.order) - 1)]],
     )
 
 

@@ -10,7 +10,7 @@ from transformer.analysis.replay.contributions import contributions
 from transformer.backpropagation.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.heads import ROUNDING
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
 from transformer.values.interventions import Interventions
@@ -27,17 +27,15 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
         raise LessonError(f"the width of a head must be at least 1, not {width}")
     scores, root = np.array([score, other], dtype=np.float64), math.sqrt(width)
     first, second = (float(weight) for weight in softmax(scores / root))
-    return Finding(
+    return finding(
         abs(first + second - 1) < ROUNDING,
-        {
-            "first": first,
-            "second": second,
-            "scaled_first": score / root,
-            "scaled_second": other / root,
-            "root": root,
-            "unscaled": float(softmax(scores)[0]),
-            "naive": score / (score + other) if score + other else 0.5,
-        },
+        first=first,
+        second=second,
+        scaled_first=score / root,
+        scaled_second=other / root,
+        root=root,
+        unscaled=float(softmax(scores)[0]),
+        naive=score / (score + other) if score + other else 0.5,
     )
 
 
@@ -51,18 +49,16 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
     root = math.sqrt(queries.shape[-1])
     weights = softmax(products / root, trace.mask(kind)[row_at])
     deviation = float(np.abs(weights - trace.attention(kind)[layer, number, row_at]).max())
-    return Finding(
+    return finding(
         deviation < ROUNDING,
-        {
-            "product": float(products[column_at]),
-            "root": root,
-            "width": queries.shape[-1],
-            "score": float(products[column_at]) / root,
-            "weight": float(weights[column_at]),
-            "deviation": deviation,
-            "layer": layer + 1,
-            "head": number + 1,
-        },
+        product=float(products[column_at]),
+        root=root,
+        width=queries.shape[-1],
+        score=float(products[column_at]) / root,
+        weight=float(weights[column_at]),
+        deviation=deviation,
+        layer=layer + 1,
+        head=number + 1,
     )
 
 
@@ -75,7 +71,7 @@ def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     values = trace.detail(kind, "values")[layer, number].astype(np.float64)
     summed = trace.attention(kind)[layer, number, row_at] @ values
     deviation = float(np.abs(summed - trace.detail(kind, "outputs")[layer, number, row_at]).max())
-    return Finding(deviation < ROUNDING, {"count": len(values), "width": values.shape[-1], "deviation": deviation})
+    return finding(deviation < ROUNDING, count=len(values), width=values.shape[-1], deviation=deviation)
 
 
 @claim("before", "after", "difference", "hidden", "alone")
@@ -90,15 +86,13 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
         hide, hide_other: a word of the sentence and one of `other` to hide in an extra measurement; empty for none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
-    return Finding(
+    return finding(
         before > 1 - ROUNDING and after < 0.95 and alone > 1 - ROUNDING,
-        {
-            "before": before,
-            "after": after,
-            "difference": before - after,
-            "hidden": hidden[0] if hidden else after,
-            "alone": alone,
-        },
+        before=before,
+        after=after,
+        difference=before - after,
+        hidden=hidden[0] if hidden else after,
+        alone=alone,
     )
 
 
@@ -164,7 +158,7 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
     column = -1 if job == "end" else 0
     weight = float(weights[:, column].mean())
     norm = float((norms[:, column] / norms.sum(axis=-1)).mean())
-    return Finding(norm < weight - 0.02, {"weight": weight, "norm": norm, "layer": layer + 1, "head": head + 1})
+    return finding(norm < weight - 0.02, weight=weight, norm=norm, layer=layer + 1, head=head + 1)
 
 
 @claim("share", "rows")
@@ -172,7 +166,7 @@ def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
     """In many rows, the position with the largest weight does not add the longest vector."""
     shares = longest_elsewhere(evidence, kind)
     share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
-    return Finding(share > 0.05, {"share": share, "rows": shares.size * rows})
+    return finding(share > 0.05, share=share, rows=shares.size * rows)
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.errors import LessonError
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import END_NAME, Evidence
 from transformer.running.runs.translation import TranslationRun
 from transformer.text.vocabulary import SPACE_MARK
@@ -24,17 +24,15 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
     ids = [int(number) for number in trace.candidate_ids[row]]
     names = [token_name(token) for token in tokenizer.tokens(ids)]
     probabilities = np.exp(trace.candidate_log_probs[row])
-    return Finding(
+    return finding(
         ids[0] == trace.predicted_tokens[row].id,
-        {
-            "first": names[0],
-            "second": names[1],
-            "third": names[2],
-            "probability": float(probabilities[0]),
-            "second_probability": float(probabilities[1]),
-            "step": step,
-            "read": " ".join(token_name(token) for token in trace.target_tokens[1:step]),
-        },
+        first=names[0],
+        second=names[1],
+        third=names[2],
+        probability=float(probabilities[0]),
+        second_probability=float(probabilities[1]),
+        step=step,
+        read=" ".join(token_name(token) for token in trace.target_tokens[1:step]),
     )
 
 
@@ -45,15 +43,13 @@ def sentence_probability(evidence: Evidence) -> Finding:
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
     token = trace.predicted_tokens[lowest]
-    return Finding(
+    return finding(
         probability < least,
-        {
-            "probability": probability,
-            "steps": len(trace.log_probs),
-            "lowest": token_name(token),
-            "lowest_probability": least,
-            "lowest_step": lowest + 1,
-        },
+        probability=probability,
+        steps=len(trace.log_probs),
+        lowest=token_name(token),
+        lowest_probability=least,
+        lowest_step=lowest + 1,
     )
 
 
@@ -63,14 +59,12 @@ def shifted(evidence: Evidence) -> Finding:
     trace = evidence.trace()
     follows = trace.target_tokens[1:] == trace.predicted_tokens[:-1]
     last = trace.predicted_tokens[-1]
-    return Finding(
+    return finding(
         follows and trace.complete,
-        {
-            "read": len(trace.target_tokens),
-            "written": len(trace.predicted_tokens),
-            "shifted": 1,
-            "complete": token_name(last),
-        },
+        read=len(trace.target_tokens),
+        written=len(trace.predicted_tokens),
+        shifted=1,
+        complete=token_name(last),
     )
 
 
@@ -79,17 +73,15 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
     """Beam search finds a translation that is at least `least` times as likely as the greedy one."""
     greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
-    return Finding(
+    return finding(
         float(np.exp(gain)) > least - 1e-4,
-        {
-            "greedy": greedy.text,
-            "beam": beam.text,
-            "greedy_probability": float(np.exp(greedy.log_prob)),
-            "beam_probability": float(np.exp(beam.log_prob)),
-            "times": float(np.exp(gain)),
-            "beam_size": beam_size,
-            "verdict": "the same" if beam.text == greedy.text else "another",
-        },
+        greedy=greedy.text,
+        beam=beam.text,
+        greedy_probability=float(np.exp(greedy.log_prob)),
+        beam_probability=float(np.exp(beam.log_prob)),
+        times=float(np.exp(gain)),
+        beam_size=beam_size,
+        verdict="the same" if beam.text == greedy.text else "another",
     )
 
 
@@ -114,15 +106,13 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
     """Translations sampled at a low temperature differ less than those sampled at temperature 1."""
     cold = sampled(evidence, temperature, count, 1, count).values
     warm = sampled(evidence, 1.0, count, 1, count).values["different"]
-    return Finding(
+    return finding(
         float(cold["different"]) < float(warm),
-        {
-            "different": cold["different"],
-            "warm": warm,
-            "count": count,
-            "greedy": cold["greedy"],
-            "temperature": temperature,
-        },
+        different=cold["different"],
+        warm=warm,
+        count=count,
+        greedy=cold["greedy"],
+        temperature=temperature,
     )
 
 
@@ -132,15 +122,13 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
-    return Finding(
+    return finding(
         least <= different <= most,
-        {
-            "different": different,
-            "count": count,
-            "greedy": greedy,
-            "temperature": temperature,
-            "example": next((text for text in texts if text != greedy), greedy),
-        },
+        different=different,
+        count=count,
+        greedy=greedy,
+        temperature=temperature,
+        example=next((text for text in texts if text != greedy), greedy),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.errors import LessonError
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.values.trace import KINDS, Kind
 
@@ -19,9 +19,7 @@ def head_count(evidence: Evidence) -> Finding:
     shapes = [evidence.trace().attention(kind).shape[:2] for kind in KINDS]
     count = sum(layers * heads for layers, heads in shapes)
     layers, heads = shapes[0]
-    return Finding(
-        shapes.count(shapes[0]) == len(KINDS), {"count": count, "kinds": len(KINDS), "layers": layers, "heads": heads}
-    )
+    return finding(shapes.count(shapes[0]) == len(KINDS), count=count, kinds=len(KINDS), layers=layers, heads=heads)
 
 
 @claim("sum", "count", "layer", "head")
@@ -30,7 +28,7 @@ def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[*at, evidence.row(kind, row, at)]
     total = float(weights.sum())
-    return Finding(abs(total - 1) < ROUNDING, {"sum": total, "count": len(weights), **_numbers(at)})
+    return finding(abs(total - 1) < ROUNDING, sum=total, count=len(weights), **_numbers(at))
 
 
 @claim("word", "weight", "second", "second_weight", "third", "even", "times", "count", "row_word", "layer", "head")
@@ -48,20 +46,18 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     even = 1 / len(allowed)
     ranked += [ranked[-1]] * 2
     weight = float(best[ranked[0]])
-    return Finding(
+    return finding(
         weight > 2 * even,
-        {
-            "word": ranked[0],
-            "weight": weight,
-            "second": ranked[1],
-            "second_weight": float(best[ranked[1]]),
-            "third": ranked[2],
-            "even": even,
-            "times": weight / even,
-            "count": len(allowed),
-            "row_word": row_names(view)[row_at],
-            **_numbers(at),
-        },
+        word=ranked[0],
+        weight=weight,
+        second=ranked[1],
+        second_weight=float(best[ranked[1]]),
+        third=ranked[2],
+        even=even,
+        times=weight / even,
+        count=len(allowed),
+        row_word=row_names(view)[row_at],
+        **_numbers(at),
     )
 
 
@@ -74,7 +70,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
     weights = evidence.view(kind).weights[at]
     first, second = evidence.column(kind, one), evidence.column(kind, other)
     there, back = float(weights[first, second]), float(weights[second, first])
-    return Finding(there > back + 0.05, {"there": there, "back": back, **_numbers(at)})
+    return finding(there > back + 0.05, there=there, back=back, **_numbers(at))
 
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
@@ -85,16 +81,14 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
     row_at = evidence.row("encoder", row, at)
     to, third = (weights[:, :, row_at, evidence.column("encoder", word)] for word in (column, than))
     weight, other, even = float(to[at]), float(third[at]), 1 / weights.shape[-1]
-    return Finding(
+    return finding(
         weight > other and weight > 2 * even,
-        {
-            "weight": weight,
-            "other": other,
-            "times": weight / even,
-            "more": int((to > third).sum()),
-            "count": to.size,
-            **_numbers(at),
-        },
+        weight=weight,
+        other=other,
+        times=weight / even,
+        more=int((to > third).sum()),
+        count=to.size,
+        **_numbers(at),
     )
 
 
@@ -104,9 +98,8 @@ def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())
-    return Finding(
-        share >= least and share > average + 0.2,
-        {"share": share, "average": average, "count": shares.size, **_numbers(at)},
+    return finding(
+        share >= least and share > average + 0.2, share=share, average=average, count=shares.size, **_numbers(at)
     )
 
 

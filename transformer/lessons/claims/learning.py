@@ -6,7 +6,7 @@ import csv
 import math
 
 from transformer.errors import LessonError
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 
 # A loss above this, in nats per token, means that training diverged: even with the largest vocabulary, guessing evenly
@@ -26,9 +26,7 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
     _, loss = _column(evidence, "training_loss")[0]
     vocabulary = vocabulary or evidence.runs.config.target_vocabulary
     even = math.log(vocabulary)
-    return Finding(
-        abs(loss - even) < 1.5, {"loss": loss, "even": even, "vocabulary": vocabulary, "difference": abs(loss - even)}
-    )
+    return finding(abs(loss - even) < 1.5, loss=loss, even=even, vocabulary=vocabulary, difference=abs(loss - even))
 
 
 @claim("start", "end", "choices_start", "choices_end", "steps")
@@ -43,15 +41,13 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     start, end = losses[0][1], losses[-1][1]
     if max(start, end) > MAX_LOSS:
         raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats per token: training diverged")
-    return Finding(
+    return finding(
         end < start / 2,
-        {
-            "start": start,
-            "end": end,
-            "choices_start": math.exp(start),
-            "choices_end": math.exp(end),
-            "steps": losses[-1][0],
-        },
+        start=start,
+        end=end,
+        choices_start=math.exp(start),
+        choices_end=math.exp(end),
+        steps=losses[-1][0],
     )
 
 
@@ -65,10 +61,7 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     if best <= 0:
         raise LessonError("the learning curve has no chrF above 0: the training has not learned to translate")
     step, reached = next((step, score) for step, score in scores if score >= share * best)
-    return Finding(
-        step < steps / 2,
-        {"step": step, "fraction": step / max(steps, 1), "best": best, "reached": reached, "steps": steps},
-    )
+    return finding(step < steps / 2, step=step, fraction=step / max(steps, 1), best=best, reached=reached, steps=steps)
 
 
 def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:

@@ -18,7 +18,7 @@ from transformer.ablation.patching import (
 )
 from transformer.errors import LessonError
 from transformer.lessons.claims.decoding import token_name
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
@@ -129,10 +129,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
     found = patched_places(evidence, at)
     (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
     word, instead = words_of(evidence, at)
-    return Finding(
-        needed > 0.9 and enough > 0.9,
-        {"needed": needed, "enough": enough, "rest": rest, "word": word, "instead": instead},
-    )
+    return finding(needed > 0.9 and enough > 0.9, needed=needed, enough=enough, rest=rest, word=word, instead=instead)
 
 
 @claim("all", "needed", "enough", "layer", "head", "count")
@@ -142,16 +139,14 @@ def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
     found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
     needed, enough = found["the head with the largest effect"]
     whole = found["all cross-attention heads"][0]
-    return Finding(
+    return finding(
         whole > 0.99 and max(needed, enough) < 0.5,
-        {
-            "all": whole,
-            "needed": needed,
-            "enough": enough,
-            "layer": layer + 1,
-            "head": head + 1,
-            "count": at.a.cross.shape[0] * at.a.cross.shape[1],
-        },
+        all=whole,
+        needed=needed,
+        enough=enough,
+        layer=layer + 1,
+        head=head + 1,
+        count=at.a.cross.shape[0] * at.a.cross.shape[1],
     )
 
 
@@ -162,9 +157,8 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     found = patched_places(evidence, at)
     layer, head, weight = looks_most(at, changed_position(at))
     needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
-    return Finding(
-        weight > 0.5 and needed < most,
-        {"weight": weight, "needed": needed, "most": most, "layer": layer + 1, "head": head + 1},
+    return finding(
+        weight > 0.5 and needed < most, weight=weight, needed=needed, most=most, layer=layer + 1, head=head + 1
     )
 
 
@@ -174,15 +168,13 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
-    return Finding(
+    return finding(
         found.close,
-        {
-            "first": found.run,
-            "second": found.other,
-            "difference": abs(found.other - found.run),
-            "word": word,
-            "instead": instead,
-        },
+        first=found.run,
+        second=found.other,
+        difference=abs(found.other - found.run),
+        word=word,
+        instead=instead,
     )
 
 

@@ -12,7 +12,7 @@ from transformer.attribution.graph import Path, pruned, runner_up
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES
 from transformer.lessons.claims.decoding import token_name
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
@@ -51,15 +51,13 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
     model = float(trace.log_probs[row]) - log_probs[runner_up(trace, row)]
     difference = found.paths + found.biases
-    return Finding(
+    return finding(
         abs(difference - model) < 1e-3,
-        {
-            "token": found.token,
-            "other": found.other,
-            "paths": found.paths,
-            "biases": found.biases,
-            "difference": difference,
-        },
+        token=found.token,
+        other=found.other,
+        paths=found.paths,
+        biases=found.biases,
+        difference=difference,
     )
 
 
@@ -71,15 +69,13 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
     if at is None:
         raise LessonError(f"no head is among the {len(found.names)} largest paths of step {step}")
     predicted, measured = float(found.predicted[at]), float(found.measured[at])
-    return Finding(
+    return finding(
         predicted * measured > 0,
-        {
-            "name": found.names[at],
-            "predicted": predicted,
-            "measured": measured,
-            "token": found.token,
-            "other": found.other,
-        },
+        name=found.names[at],
+        predicted=predicted,
+        measured=measured,
+        token=found.token,
+        other=found.other,
     )
 
 
@@ -89,14 +85,12 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
     found = cut_paths(evidence, step)
     off = abs(found.measured - found.predicted)
     at = int(off.argmax())
-    return Finding(
+    return finding(
         bool((off > SURPRISE * abs(found.predicted)).any()),
-        {
-            "name": found.names[at],
-            "predicted": float(found.predicted[at]),
-            "measured": float(found.measured[at]),
-            "count": len(found.names),
-        },
+        name=found.names[at],
+        predicted=float(found.predicted[at]),
+        measured=float(found.measured[at]),
+        count=len(found.names),
     )
 
 
@@ -104,7 +98,7 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
 def difference_is_better_predicted(evidence: Evidence, step: int) -> Finding:
     """Effects on a token's lead over the runner-up are predicted better than effects on its logit alone."""
     token, other, against, alone = path_ranks(evidence, step)
-    return Finding(against > alone, {"against": against, "alone": alone, "token": token, "other": other})
+    return finding(against > alone, against=against, alone=alone, token=token, other=other)
 
 
 def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:

@@ -33,6 +33,11 @@ class Finding:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
 
 
+def finding(holds: bool, **values: Value) -> Finding:
+    """Return the result of a measurement; arguments are those of `Finding`."""
+    return Finding(holds, values)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement about the model, with the function that measures it.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from transformer.lessons.claims.heads import ROUNDING
-from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -25,9 +25,12 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
-    return Finding(
+    return finding(
         first != second and without[0] == without[1] != "",
-        {"first": first, "second": second, "first_without": without[0], "second_without": without[1]},
+        first=first,
+        second=second,
+        first_without=without[0],
+        second_without=without[1],
     )
 
 
@@ -38,15 +41,13 @@ def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])
     without = float(evidence.metric(kind, name, interventions=NO_POSITIONS)[at])
-    return Finding(
+    return finding(
         share > 0.5 and without < share / 2,
-        {
-            "share": share,
-            "without": without,
-            "even": 1 / evidence.trace().mask(kind).shape[1],
-            "layer": layer + 1,
-            "head": head + 1,
-        },
+        share=share,
+        without=without,
+        even=1 / evidence.trace().mask(kind).shape[1],
+        layer=layer + 1,
+        head=head + 1,
     )
 
 
@@ -56,9 +57,13 @@ def masked_cells(evidence: Evidence) -> Finding:
     view = evidence.view("decoder")
     mask, weights = view.mask, view.weights
     steps, hidden = len(mask), int((~mask).sum())
-    return Finding(
+    return finding(
         hidden == steps * (steps - 1) // 2 and bool((weights[..., ~mask] == 0).all()),
-        {"steps": steps, "cells": mask.size, "masked": hidden, "share": hidden / mask.size, "open": mask.size - hidden},
+        steps=steps,
+        cells=mask.size,
+        masked=hidden,
+        share=hidden / mask.size,
+        open=mask.size - hidden,
     )
 
 
@@ -66,7 +71,7 @@ def masked_cells(evidence: Evidence) -> Finding:
 def first_step(evidence: Evidence) -> Finding:
     """At the first step there is only the start symbol to look at, so its weight is 1 in every head."""
     weights = evidence.trace().decoder[:, :, 0, 0]
-    return Finding(bool(np.abs(weights - 1).max() < ROUNDING), {"weight": float(weights.min()), "count": weights.size})
+    return finding(bool(np.abs(weights - 1).max() < ROUNDING), weight=float(weights.min()), count=weights.size)
 
 
 @claim("share", "average", "layer", "head")
@@ -74,9 +79,12 @@ def future_seen(evidence: Evidence) -> Finding:
     """Without the mask, heads look at tokens that come later."""
     shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
-    return Finding(
+    return finding(
         float(shares.mean()) > 0.05,
-        {"share": float(shares.max()), "average": float(shares.mean()), "layer": int(layer) + 1, "head": int(head) + 1},
+        share=float(shares.max()),
+        average=float(shares.mean()),
+        layer=int(layer) + 1,
+        head=int(head) + 1,
     )
 
 
@@ -89,12 +97,10 @@ def future_disturbs(evidence: Evidence) -> Finding:
     # For a long translation, both probabilities may underflow and their ratio may overflow.
     with np.errstate(over="ignore", under="ignore"):
         probability, without, times = (float(np.exp(power)) for power in (before, after, before - after))
-    return Finding(
+    return finding(
         after < before,
-        {
-            "before": probability,
-            "after": without,
-            "direction": "less likely" if after < before else "more likely",
-            "times": times,
-        },
+        before=probability,
+        after=without,
+        direction="less likely" if after < before else "more likely",
+        times=times,
     )

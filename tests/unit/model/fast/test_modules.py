@@ -8,15 +8,16 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
+from tests.small_models import small
 from transformer.model.fast.modules import FastModule, speed_up
 from transformer.model.transformer import build
 
 
 @pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
-def pair(request, small_config):
+def pair(request):
     """A model and its fast copy; half-precision weights are packed if the CPU supports it."""
     torch.manual_seed(2)
-    plain = build(small_config).eval().requires_grad_(False)
+    plain = build(small(40, 16, 4, 32, tied_embeddings="all")).eval().requires_grad_(False)
     if request.param:
         for parameter in plain.parameters():
             parameter.copy_(parameter.half())

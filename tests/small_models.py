@@ -1,0 +1,28 @@
+"""Configurations of small models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformer.config import TransformerConfig
+
+
+def small(
+    vocabulary: int, d_model: int, heads: int, d_ff: int, layers: tuple[int, int] = (2, 2), **options: Any
+) -> TransformerConfig:
+    """A translator's configuration in which both sides have the same number of tokens.
+
+    Args:
+        layers: the numbers of encoder and decoder layers.
+        options: other fields of the configuration.
+    """
+    return TransformerConfig(
+        source_vocabulary=vocabulary,
+        target_vocabulary=vocabulary,
+        d_model=d_model,
+        heads=heads,
+        encoder_layers=layers[0],
+        decoder_layers=layers[1],
+        d_ff=d_ff,
+        **options,
+    )
