@@ -24,8 +24,9 @@ part = pick_part(PAGE.name, MatteredParams, source=languages.source.name, target
 reading = read_sentence()
 show_translation(reading)
 st.markdown(
-    "Which words does a translated word come from? Several methods answer, and they often disagree. Most of them read "
-    "the answer off the model's numbers; erasure measures it: it hides a word and looks at what happens."
+    "Which words does a translated word come from? Several methods answer. They agree on clear cases and disagree on "
+    "others. Most of them read the answer off the model's numbers; erasure measures it: it hides a word and looks at "
+    "what happens."
 )
 if part != "guess":
     show_bet(PAGE.name, reading)

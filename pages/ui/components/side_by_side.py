@@ -13,7 +13,7 @@ from pages.ui.params.attention import FIXED
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View
 
-DIFFERENCE = "difference"
+DIFFERENCE, ALLOWED = "difference", "allowed"
 
 draw_maps = figure_component("attention_browser/side_by_side")
 
@@ -28,7 +28,7 @@ class Map:
         values: [R, C], shown with four decimals.
         mask: bool [R, C]; cells with False are drawn and described as masked.
         words: whether rows and columns are words, not tokens.
-        scale: the colour scale: FIXED goes from 0 to 1, DIFFERENCE has 0 in the middle.
+        scale: the colour scale: FIXED goes from 0 to 1, DIFFERENCE has 0 in the middle, ALLOWED has only 1 and masked.
         measure: the name of the values, for the colour bar.
         axes: the titles of rows and columns; None if tokens look at tokens.
     """
