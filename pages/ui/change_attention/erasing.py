@@ -28,10 +28,11 @@ EXPLAINED = {
 }
 
 
-def show_erasing(reading: Reading, *, words: bool) -> None:
+def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
     """Draw buttons that erase words of either side, and the choice of how words are erased.
 
     Args:
+        written: the translation of the changed model, which is repeated here: on a phone, its own line is out of sight.
         words: whether tokens are merged into words.
     """
     trace, params = reading.trace, session.params(EditParams)
@@ -63,6 +64,8 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         words=words,
     )
     st.caption("Later steps cannot look at these words; they are still written.")
+    if params.hidden_target or (params.hidden_source and not params.left_out):
+        st.markdown(f"→ {merged_words(trace.target_text, written) or NOTHING}")
 
 
 def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
