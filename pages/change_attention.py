@@ -45,7 +45,7 @@ with st.container(gap="xsmall"):
 changes, next_word = st.columns([1, 1], gap="large")
 with changes:
     show_changes(reading)
-    show_erasing(reading, words=choice.words)
+    show_erasing(reading, found.written.text, words=choice.words)
 with next_word:
     show_next_word(reading, found)
 show_repeat(reading, resolved, found, experiment)

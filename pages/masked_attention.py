@@ -10,7 +10,7 @@ import streamlit as st
 
 from attention_atlas.browser.labels import column_labels, row_labels
 from pages.ui.attention.page import attention_page
-from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
+from pages.ui.components.side_by_side import ALLOWED, DIFFERENCE, Map, side_by_side
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import axes_of
 
@@ -20,9 +20,10 @@ reading = attention_page(
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
 st.markdown(
+    "Without the mask, a training step could simply read the token that it has to predict. "
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied by every key, including future ones, "
     "and divided by √K. The mask then sets the scores of future keys to minus infinity, so their weights after "
-    "the softmax are exactly 0. Without the mask, a training step could simply read the token that it has to predict."
+    "the softmax are exactly 0."
 )
 trace = reading.detailed()
 scores = trace.detail("decoder", "scores")[choice.layer, choice.head]
@@ -32,7 +33,7 @@ mask = trace.decoder_mask
 side_by_side(
     [
         Map("1. Scores, before the mask", *labels, scores, mask | True, scale=DIFFERENCE, measure="score"),
-        Map("2. The mask: 1 where looking is allowed", *labels, mask, mask, measure="mask"),
+        Map("2. The mask: where looking is allowed", *labels, mask, mask, scale=ALLOWED),
         Map("3. Weights, after the softmax", *labels, rounded(trace.decoder[choice.layer, choice.head]), mask),
     ],
     "mask",

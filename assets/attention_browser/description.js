@@ -4,6 +4,7 @@
 import { keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { typeset } from "../shared/numbers.js";
+import { term } from "../shared/terms.js";
 import { arrangementName, named } from "./arrangement.js";
 import { legendOf } from "./grid.js";
 import { pinnedCell } from "./pins.js";
@@ -12,7 +13,7 @@ import { sentenceOfLinks, titleOfLinks, wordLinks } from "./word_links.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 /** @import { Head } from "./grid.js" */
-/** @import { WordLinks } from "./word_links.js" */
+/** @import { WordLink, WordLinks } from "./word_links.js" */
 
 export class Description {
   /** @param {AttentionBrowser} browser */
@@ -98,16 +99,19 @@ export class Description {
       : `Which head ${signed ? "changed" : "looks"} from ${named(rows, pinned.row ?? 0, "row")} to ${named(columns, pinned.column ?? 0, "column")}?`;
     /** @type {(link: Head & Place) => string} */
     const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
+    /** @type {(link: Partial<WordLink>) => string} */
+    const usually = ({ usual }) => (usual === undefined ? "" : `, usually ${typeset(usual, 2)}`);
     const items = listed.map((link) => {
       const { layer, head, weight } = link;
       const name = data.header.names[layer * data.header.heads + head];
       return element("li", {}, element("button", {
         type: "button", "aria-pressed": String(layer === choice.layer && head === choice.head),
         onclick: () => browser.change({ layer, head }),
-      }, `${other(link)}Layer ${layer + 1}, head ${head + 1}${name ? ` (${name})` : ""}: ${weight}`));
+      }, `${other(link)}Layer ${layer + 1}, head ${head + 1}${name ? ` (${name})` : ""}: ${weight}${usually(link)}`));
     });
     keepingFocus(this.ranking, "button", () =>
-      this.ranking.replaceChildren(element("p", {}, title), element("ol", {}, ...items)));
+      this.ranking.replaceChildren(element("p", {}, title, ...(links ? [" ", term("?", "usual weight")] : [])),
+        element("ol", {}, ...items)));
   }
 
   // For screen readers.

@@ -1,6 +1,6 @@
 // Draws one head as a large map: rows look, columns are looked at.
 
-import { CHOSEN_COLOUR, fromScale, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
+import { CHOSEN_COLOUR, css, fromScale, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
 import { typeset } from "../shared/numbers.js";
 import { shortened, textWidth } from "../shared/ruler.js";
 import { LEGEND_BELOW, namedRows, STEP_LABEL } from "./map_geometry.js";
@@ -13,6 +13,9 @@ import { sumsOf } from "./sums.js";
 export const TITLE_SIZE = 14;
 // Smallest cell with lines around it. Around smaller cells, the lines would be more visible than the colours.
 const SMALLEST_LINED = 12;
+// The scale of a mask, whose cells are allowed or masked; its legend has two boxes of this size, this far from the edge.
+const ALLOWED = "allowed";
+const [BOX, BOXES] = [14, 70];
 // Smallest distance at which names do not overlap, as a multiple of their type size.
 const CLOSEST_NAMES = 0.9;
 
@@ -230,6 +233,10 @@ function titleWithin(title, middle, length) {
  */
 function drawLegend(surface, geometry, { arranged, choice, shades, theme, measure }) {
   const ink = { size: geometry.small, fill: theme.text };
+  if (choice.scale === ALLOWED) {
+    drawBoxes(surface, geometry, { shades, theme }, ink);
+    return;
+  }
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
     { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
   // Shades are whole pixels. In a saved SVG, the background would shine through between narrower ones.
@@ -252,6 +259,22 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
   surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));
   for (const { place, number } of marks) surface.text(x + 19, geometry.top + (1 - place) * height, number, ink);
   surface.text(x, geometry.top - 14, measure, ink);
+}
+
+/**
+ * Draws the legend of a mask, which has two values: a box and a name for each.
+ * @param {Surface} surface
+ * @param {MapGeometry} geometry
+ * @param {Pick<Figure, "shades" | "theme">} figure
+ * @param {TextStyle} ink
+ */
+function drawBoxes(surface, { narrow, width, height, left, top }, { shades, theme }, ink) {
+  ["allowed", "masked"].forEach((name, index) => {
+    const [x, y] = narrow ? [left + 90 * index, height - LEGEND_BELOW + 10] : [width - BOXES, top + 22 * index];
+    surface.rect(x, y, BOX, BOX, css(index ? theme.masked : shades[SHADES - 1]));
+    if (index) surface.line(x, y + BOX, x + BOX, y, MASKED_COLOUR, 1);
+    surface.text(x + BOX + 6, y + BOX / 2, name, ink);
+  });
 }
 
 /**

@@ -41,13 +41,17 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   // Lengths are whole pixels, so that edges are sharp and a picture of twice the density has twice the pixels.
   const left = Math.round(MARGIN + Math.min(longestRow + 8, mostLeft));
   const columnBand = Math.min(longestColumn, 130);
-  const top = Math.round(24 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
   const profile = withProfiles
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
-  // The last slanted label extends beyond the right edge of the map.
-  const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
-  // A cell may be narrower than a pixel, because a second of sound has fifty columns.
-  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
+  const leaning = columnBand * Math.cos(COLUMN_ANGLE) + 4;
+  /** @type {(right: number) => number} A cell may be narrower than a pixel: a second of sound has fifty columns. */
+  const cellBeside = (right) => Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
+  // The last slanted label extends beyond the right edge of the map. On a phone, upright labels leave that room to the
+  // cells, so that every column can have its label.
+  const upright = narrow && cellBeside(leaning) < LABEL_SIZE + 3;
+  const columnAngle = upright ? -Math.PI / 2 : COLUMN_ANGLE;
+  const top = Math.round(24 + columnBand * Math.sin(-columnAngle) + 8);
+  const cellWidth = cellBeside(Math.max((narrow ? 8 : LEGEND) + profile, upright ? 0 : leaning));
   // Cells are nearly square, and the whole map fits on a screen below its controls. But rows are not too low for a
   // label, as long as there is room for all labels.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
@@ -56,7 +60,7 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
   const columnSize = crowded ? CLOSE_LABEL_SIZE : LABEL_SIZE;
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
-    smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle: COLUMN_ANGLE,
+    smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle,
     // On a page, the whole name appears below the map when the user points at a shortened one.
     least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,

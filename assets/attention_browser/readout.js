@@ -22,7 +22,7 @@ export const READING_LINES = {
 };
 /** @type {Record<InputKind, string>} advice if there is only the grid */
 export const GLANCING = {
-  mouse: "Hover over a head to see what it does.",
+  mouse: "Hover over a head to read its name and one of its weights.",
   touch: "Tap a head to open it.",
   keys: "Arrow keys in the grid choose a head; Enter opens it.",
 };

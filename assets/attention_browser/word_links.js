@@ -20,7 +20,7 @@ const TOTALS = new WeakMap();
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
  * A link of the word, in the head in which its weight exceeds the usual weight most.
- * @typedef {Head & { row: number, column: number, weight: string, beyond: number }} WordLink
+ * @typedef {Head & { row: number, column: number, weight: string, usual: number, beyond: number }} WordLink
  */
 /**
  * `strongest` has one link for every other word. `lit` has the largest excess over the usual weight in each head.
@@ -57,10 +57,11 @@ export function wordLinks(data, choice, word) {
           || (same && rows[row].positions.some((position) => special.includes(position)));
         const near = same && Math.abs(row - column) <= 1;
         if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
-        const beyond = arranged.values[row * columns.length + column] - habitAt(arranged, row, column, same);
+        const usual = habitAt(arranged, row, column, same);
+        const beyond = arranged.values[row * columns.length + column] - usual;
         lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
         if (beyond <= (best.get(other)?.beyond ?? LEAST_EXCESS)) return;
-        best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), beyond });
+        best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), usual, beyond });
       });
     }
   }
@@ -147,16 +148,14 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
 }
 
 /**
- * Returns the heading of the list of links, and the words that the list leaves out.
+ * Returns the heading of the list of links, which has one head for each word.
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */
 export function titleOfLinks({ rows, columns }, { row, column }) {
   const question = row === undefined ? `What looks at ${named(columns, column ?? 0, "column")}?`
     : `What does ${named(rows, row, "row")} look at?`;
-  return `${question} One head for each word, first what stands out most from that head's habits: its mean weight on the `
-    + "same word and at the same distance. Left out: the word itself, its neighbours, punctuation, start and end symbols, and "
-    + "heads named after a position.";
+  return `${question} Most unusual first`;
 }
 
 /**

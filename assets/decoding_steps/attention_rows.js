@@ -36,7 +36,8 @@ export function tintedTokens(title, labels, weights, shades, direction) {
 export function rowsOfStep(translation, { step, show, layer, head }) {
   const { source, target } = translation.languages;
   const plane = translation.plane({ show, layer, head });
-  const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : "mean of all heads";
+  const whose = show === "head"
+    ? `layer ${layer + 1}, head ${head + 1} (one of ${translation.layers * translation.heads})` : "mean of all heads";
   return [
     { title: `Cross attention, ${whose}: looks at the ${source.name} sentence`, labels: translation.source,
       weights: translation.crossRow(plane, step), direction: source.direction },

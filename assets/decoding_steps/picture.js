@@ -28,7 +28,7 @@ export function stepPicture(translation, params, width, theme, shades) {
   sheet.write(`Step ${step + 1} of ${steps.length}: in: ${read[translation.before + step]} → out: ${steps[step].out}`, true);
   sheet.write(sentenceOfStep(translation, step));
   sheet.y += STEP_PICTURE.gap;
-  sheet.write("Other candidates: probability of the next token", true);
+  sheet.write("Candidates: probability of the next token", true);
   drawCandidates(sheet, steps[step]);
   for (const row of rowsOfStep(translation, params)) {
     sheet.write(row.title, true);

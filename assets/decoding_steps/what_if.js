@@ -26,7 +26,7 @@ export function candidates({ take, ban, type }) {
   const form = element("form", { class: "typed", onsubmit: submit }, typed,
     element("button", { type: "submit" }, "Take it"));
   const part = element("section", { class: "what-if" },
-    element("h4", {}, "Other candidates"), list, covered, form);
+    element("h4", {}, "Candidates"), list, covered, form);
 
   /**
    * @param {Candidate} candidate
@@ -119,9 +119,9 @@ export function translations({ follow, readElsewhere, release, allow }) {
     if (beginning) {
       const all = beginning.count === count;
       const tokens = beginning.count === 1 ? "first token" : `first ${beginning.count} tokens`;
-      forcedWords.textContent = beginning.given
-        ? "Forced from beginning to end: this translation was given, and the model only reads it."
-        : `Forced, whatever the method: ${all ? "all of it" : `the ${tokens}`}, ${quote(beginning.text)}.`;
+      forcedWords.replaceChildren(...(beginning.given
+        ? ["Forced from beginning to end: this translation was given, and the model only reads it."]
+        : [`Forced, whatever the method: ${all ? "all of it" : `the ${tokens}`}, `, element("b", {}, quote(beginning.text)), "."]));
     }
     banned.hidden = !suppressed.length;
     banned.replaceChildren("Banned: ", ...suppressed.flatMap(([token, label]) => [element("button", {

@@ -17,7 +17,7 @@ export function keysDialog(keys) {
  * @param {() => void} showKeys
  */
 export function keysButton(showKeys) {
-  return element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
+  return element("button", { type: "button", class: "help", title: "Keys (key ?)", onclick: showKeys }, "Keys");
 }
 
 /**

@@ -19,7 +19,7 @@ export function term(text, word) {
   };
   const hide = () => { bubble.hidden = true; };
   const marked = element("span", {
-    class: "term", tabindex: 0, role: "button", "aria-label": `${text === "?" ? word : text}: ${GLOSSARY[word]}`,
+    class: text === "?" ? "term mark" : "term", tabindex: 0, role: "button", "aria-label": `${text === "?" ? word : text}: ${GLOSSARY[word]}`,
     onfocus: show, onblur: hide,
     onclick: (/** @type {MouseEvent} */ event) => {
       // A click on a label would otherwise activate its control.

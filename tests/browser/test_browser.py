@@ -98,7 +98,7 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     readout = reader.page.locator(".readout").first
-    expect(readout).to_have_text("Hover over a head to see what it does.")
+    expect(readout).to_have_text("Hover over a head to read its name and one of its weights.")
     reader.page.locator("canvas.grid").first.focus()
     reader.page.keyboard.press("ArrowRight")
     expect(readout).to_have_text(f"Layer 1, head 2{name and f': {name}'}. Enter opens it.")

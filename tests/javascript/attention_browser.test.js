@@ -327,6 +327,22 @@ test("lines between cells never outshine them: cells below 12 pixels have none",
   assert.deepEqual([...seen].sort(), [false, true], "both happen");
 });
 
+test("every column of a crowded map has its label on a phone", async () => {
+  const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const labels = Array.from({ length: 14 }, (_, index) => ({ label: `überquerte${index}`, positions: [index] }));
+  const arranged = { ...tokens, rows: labels, columns: labels };
+  assert.equal(mapGeometry(arranged, 358, false).columnStep, 1);
+});
+
+test("a mask has a legend of two boxes", async () => {
+  const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const surface = new Recorder();
+  drawMap(surface, mapGeometry(arranged, 400, false), { arranged, choice: { scale: "allowed", threshold: 0 }, shades: shadesOf("viridis"),
+    theme: THEME, hover: null, selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
+  const texts = surface.of("text").map(({ string }) => string);
+  assert.ok(texts.includes("allowed") && texts.includes("masked") && !texts.includes("0.50"));
+});
+
 test("a long label is cut in the middle, or broken between words", () => {
   assert.equal(shortened("short", 100, 10), "short");
   assert.equal(shortened("abcdefghij", 25, 10), "ab…ij");
@@ -515,7 +531,8 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
   // "it" looks at "dog", as no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
   const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, TOKENS, { row: 4 });
-  assert.deepEqual(links.strongest.map(({ head, row, column, weight }) => [head, row, column, weight]), [[1, 4, 1, "1.0000"]]);
+  assert.deepEqual(links.strongest.map(({ head, row, column, weight, usual }) => [head, row, column, weight, usual]),
+    [[1, 4, 1, "1.0000", 0.25]]);
   assert.equal(links.lit[0], 0);
   assert.ok(links.lit[1] > 0);
   const arranged = data.arranged.get("tokens/0/1");

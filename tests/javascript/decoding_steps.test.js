@@ -45,10 +45,10 @@ test("scores add up, and the least certain step has the two closest candidates",
 
 test("the two heads with one number have different names", () => {
   const languages = { source: { name: "English", direction: "ltr" }, target: { name: "German", direction: "ltr" } };
-  const translation = { languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
+  const translation = { layers: 6, heads: 8, languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
   const titles = (show) => rowsOfStep(translation, { step: 0, show, layer: 3, head: 3 }).map(({ title }) => title);
-  assert.deepEqual(titles("head"), ["Cross attention, layer 4, head 4: looks at the English sentence",
-    "Masked attention, layer 4, head 4: looks back at the German so far"]);
+  assert.deepEqual(titles("head"), ["Cross attention, layer 4, head 4 (one of 48): looks at the English sentence",
+    "Masked attention, layer 4, head 4 (one of 48): looks back at the German so far"]);
   assert.match(titles("mean")[1], /^Masked attention, mean of all heads/);
 });
 

@@ -121,6 +121,12 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     assert any("hidden_source=[6]" in each.value for each in expand(test).code)
     written = shipped.translate(EXAMPLES[0], interventions=erased).text
     assert written == "Das Tier überquerte nicht, weil es zu müde war."
+    said = "no other word can see “street”. The translation lost “die”, “Straße” and kept 9 of its 11 words"
+    assert said in plain(test)
+    button(test, "edit_show_again").click().run()
+    assert healthy(test) and "nothing yet" in texts(test)
+    pills = next(each for each in test.button_group if each.key == "edit_hidden_source")
+    pills.set_value([6]).run()
     pills = next(each for each in test.button_group if each.key == "edit_hidden_source")
     pills.set_value([]).run()
     assert healthy(test) and "nothing yet" in texts(test) and address(test, "edit_hidden_source") is None

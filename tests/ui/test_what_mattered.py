@@ -90,6 +90,12 @@ def test_word_is_contrasted_with_another_word(shipped, trace):
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
 
+def test_answers_lead_to_the_comparison_of_methods(narrow_app):
+    test = opened(PAGE, **SHORT)
+    test.button("mattered_agree").click().run()
+    assert healthy(test) and test.query_params["mattered_part"] == "agreement"
+
+
 def test_components_add_up_to_the_logit_and_the_largest_head_is_a_link():
     test = app(mattered_part="writers", mattered_explained="9", mattered_components="true")
     numbers = table(test, "component", "score")

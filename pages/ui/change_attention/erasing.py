@@ -28,11 +28,12 @@ EXPLAINED = {
 }
 
 
-def show_erasing(reading: Reading, *, words: bool) -> None:
+def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
     """Show buttons that erase words of the sentence or the translation, and the choice of how words are erased.
 
     Args:
         reading: the sentence and its model run.
+        written: the changed model's translation, repeated here because its own line is off the screen on a phone.
         words: whether tokens are merged into words.
     """
     trace, params = reading.trace, session.params(EditParams)
@@ -64,6 +65,8 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
         words=words,
     )
     st.caption("Later steps cannot look at these words, but the words stay in the translation.")
+    if params.hidden_target or (params.hidden_source and not params.left_out):
+        st.markdown(f"→ {merged_words(trace.target_text, written) or NOTHING}")
 
 
 def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.labels import spoken
 from pages.ui.change_attention.next_word import chosen_step
 from pages.ui.change_attention.resolved import Resolved, resolve
 from pages.ui.components.experiment import carry
@@ -13,12 +15,14 @@ from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
 from pages.ui.state import session
-from pages.ui.text.differences import merged_words
+from pages.ui.text.differences import kept_and_lost, merged_words
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
+from transformer.analysis.words import groups_of
 from transformer.errors import InterventionError
 from transformer.experiments.experiment import Experiment
-from transformer.values.interventions import AS_TRAINED
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
 
 
 def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
@@ -40,7 +44,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
-    """Show the new translation in one line, with the new words marked."""
+    """Show the new translation in one line with the new words marked, and the effect of hidden words."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return
@@ -51,3 +55,41 @@ def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> N
         alone = len(heads) == 1 and not found.after.interventions.hidden_source
         same = f" *(the same translation{'; changing one head alone seldom changes a word' if alone else ''})*"
     st.markdown(f"**Changed:** {merged_words(before, written) or NOTHING}{same}")
+    changed = resolved.interventions
+    if changed.hidden_source or changed.hidden_target:
+        st.markdown(describe_hidden(reading.trace, changed, written))
+        several = len(hidden_words(reading.trace, changed)) > 1
+        st.button(
+            f"Show {'them' if several else 'it'} again",
+            key="edit_show_again",
+            icon=":material/visibility:",
+            type="tertiary",
+            on_click=change,
+            kwargs={"hidden_source": (), "hidden_target": (), "step": ""},
+        )
+
+
+def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
+    """Return the words of both sides that have a hidden token, in quotation marks."""
+    sides = (
+        (changed.hidden_source, trace.source_tokens, trace.source_text),
+        (changed.hidden_target, trace.target_tokens, trace.target_text),
+    )
+    return [
+        spoken(tokens, (group[0], group[-1]), text)
+        for hidden, tokens, text in sides
+        for group in groups_of(tokens, text, words=True)
+        if set(hidden) & set(group)
+    ]
+
+
+def describe_hidden(trace: Trace, changed: Interventions, written: str) -> str:
+    """Return Markdown that names the hidden words, and the words that the translation lost."""
+    kept, lost = kept_and_lost(trace.target_text, written)
+    cost = (
+        f"lost {', '.join(f'“{word}”' for word in lost)} and kept {kept} of its {kept + len(lost)} words"
+        if lost
+        else f"kept all {kept} of its words"
+    )
+    names = markdown(", ".join(hidden_words(trace, changed)))
+    return f"**Hidden:** no other word can see {names}. The translation {markdown(cost)}."

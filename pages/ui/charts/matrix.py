@@ -217,8 +217,8 @@ def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
         count: the number of positions.
         options: further options of the axis.
     """
-    places = {"values": list(range(1, count + 1))}
-    return alt.Axis(labelExpr=f"{name}[datum.value - 1]", **{**AXIS, **places, "labelLimit": 90, **options})
+    places = {"labelExpr": f"{name}[datum.value - 1]", "values": list(range(1, count + 1))}
+    return alt.Axis(**{**AXIS, **places, "labelLimit": 90, **options})
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:

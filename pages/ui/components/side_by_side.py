@@ -13,7 +13,7 @@ from pages.ui.params.attention import FIXED
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View
 
-DIFFERENCE = "difference"
+DIFFERENCE, ALLOWED = "difference", "allowed"
 
 draw_maps = figure_component("attention_browser/side_by_side")
 
@@ -28,7 +28,8 @@ class Map:
         values: [R, C], shown with four decimals.
         mask: bool [R, C]; False marks a masked cell.
         words: whether rows and columns are words, not tokens.
-        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0.
+        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0, and ALLOWED has two colours, for 1
+            and for masked cells.
         measure: the name of the values, for the colour bar.
         axes: the axis titles of rows and columns; None for the usual titles of an attention map.
     """

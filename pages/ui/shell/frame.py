@@ -32,6 +32,13 @@ STYLE = """<style>
 }
 /* Fixed, because Streamlit would measure these icons when it renders them, maybe in lecture mode. */
 [data-testid=stTooltipIcon] svg { width: 1rem; height: 1rem; }
+/* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
+[data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
+[data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
+/* On a phone, the name of a button wraps, where Streamlit would cut it. */
+@media (max-width: 640px) {
+    button .stMarkdownEllipsis, button .stMarkdownEllipsis p { white-space: normal; text-align: left; }
+}
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
 .st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }

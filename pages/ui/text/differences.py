@@ -27,6 +27,18 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
     return "".join(marked[0]).strip(), "".join(marked[1]).strip()
 
 
+def kept_and_lost(old: str, new: str) -> tuple[int, list[str]]:
+    """Return the number of words of the old text that the new one keeps in order, and the words that it lacks."""
+    words = [re.findall(r"\w+", text) for text in (old, new)]
+    lost, kept = [], 0
+    for operation, start, end, *_ in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        if operation == "equal":
+            kept += end - start
+        else:
+            lost += words[0][start:end]
+    return kept, lost
+
+
 def merged_words(old: str, new: str) -> str:
     """Return one text as Markdown, in which added words are marked and removed words are struck out."""
     words = WORD.findall(old), WORD.findall(new)

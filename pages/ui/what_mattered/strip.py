@@ -23,6 +23,8 @@ ROW, AROUND = 42, 190
 MAX_NUMBERS = 22
 # Width that a number needs, in pixels, on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
+# A chart narrower than this, in pixels, is on a phone.
+PHONE = 480
 # Length of a legend's colour bar, in pixels, if the strip is narrow.
 SHORT_LEGEND = 62
 # Room for the number at the end of a bar, in pixels.
@@ -91,7 +93,15 @@ def strip_chart(
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
     number = LARGE_NUMBER if large else NUMBER
     columns = [*question.source_labels, "", *question.prefix_labels]
-    row_axis, row_names = labelled_axis("row_labels", rows, labelLimit=210, labelLineHeight=14)
+    # On a phone, only the titles of the methods are written, so that the words have room.
+    name = "row_labels[datum.value - 1]"
+    row_axis, row_names = labelled_axis(
+        "row_labels",
+        rows,
+        labelExpr=f"containerSize()[0] < {PHONE} ? {name}[0] : {name}",
+        labelLimit=210,
+        labelLineHeight=14,
+    )
     column_axis, column_names = labelled_axis(
         "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns)
     )
@@ -123,8 +133,8 @@ def strip_chart(
         )
         for signed, scale, legend in (
             # Each legend says that the colours are relative to the row.
-            (False, sequential(), ["share, of the", "row’s largest"]),
-            (True, diverging(1.0), ["against … for, of", "the row’s largest"]),
+            (False, sequential(), ["share,", "of the row’s", "largest"]),
+            (True, diverging(1.0), ["against … for,", "of the row’s", "largest"]),
         )
         if (table.signed == signed).any()
     ]
@@ -172,22 +182,19 @@ def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 
 def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
-    """Return a `sum_table` in a form that fits beside a chart.
+    """Return a `sum_table` in a form that fits beside a chart and on a phone.
 
-    The positions of both sides share one column, and units are left out because the strip shows them. The error is
-    rounded to two decimal places, because it would otherwise need eight.
+    Positions and biases share one column. Units and errors are left out because the strip shows them.
     """
     source, prefix = side_names(languages)
-    positions = [name for name in table.columns if name.endswith("positions")]
+    rest = [name for name in table.columns if name.endswith("positions") or name == "biases"]
     return pd.DataFrame(
         {
             "method": table.method,
             source: table[source],
             languages.target.name: table[prefix],
-            "positions": table[positions].sum(axis=1, min_count=1),
-            "biases": table.biases,
+            "rest": table[rest].sum(axis=1, min_count=1),
             "total": table["should add up to"],
-            "off by": ["" if np.isnan(error) else f"{error:.2f}" for error in table["off by"]],
         }
     )
 

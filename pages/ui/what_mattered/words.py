@@ -80,6 +80,15 @@ def show_words(reading: Reading) -> None:
         f"{likelier_without(question, found)}",
         help=explain("log-probability", "nats"),
     )
+    st.button(
+        "Is attention an explanation? “Do the methods agree?” says what you may conclude.",
+        key="mattered_agree",
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        on_click=session.update,
+        args=(MatteredParams,),
+        kwargs={"part": "agreement"},
+    )
     table = strip_table(question, found)
     with main_figure(
         f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
@@ -98,7 +107,7 @@ def show_words(reading: Reading) -> None:
         show_table(shown_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
-            "with what no word can be credited with: positions and biases. Integrated gradients add up to the growth "
+            "with the rest, which belongs to no word: positions and biases. Integrated gradients add up to the growth "
             "of the log-probability. A small error remains, because they are computed in a limited number of steps. "
             "Erasure need not add up to anything: of two words that mean the same, either one can go without harm.",
             help=explain("logit", "log-probability", "nats"),

@@ -14,7 +14,7 @@ from pages.ui.change_attention.next_word import describe_next, next_table, step_
 from pages.ui.change_attention.resolved import resolve, without_words
 from pages.ui.params.change_attention import LEFT_OUT, MAX_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
-from pages.ui.text.differences import merged_words
+from pages.ui.text.differences import kept_and_lost, merged_words
 from transformer.ablation.continuation import continue_from, reread
 from transformer.analysis.words import groups_of, merge_words, word_groups
 from transformer.values.interventions import AS_TRAINED
@@ -225,4 +225,9 @@ def test_removed_and_added_words_are_marked():
     assert merged_words("die Straße nicht, weil", "die Straße, weil") == "die Straße :gray[~~nicht~~]\\, weil"
     assert merged_words("weil es zu", "weil Straße zu") == "weil :gray[~~es~~] :orange-background[**Straße**] zu"
     assert merged_words("a", "a") == "a" and merged_words("", "") == ""
+
+
+def test_kept_and_lost_words_ignore_punctuation():
+    assert kept_and_lost("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
+    assert kept_and_lost("a b", "a b.") == (2, []) and kept_and_lost("", "a") == (0, [])
     assert "*b*" not in merged_words("*a*", "*b*").replace("**", "")
