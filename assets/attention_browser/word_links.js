@@ -36,6 +36,8 @@ export function wordLinks(data, choice, word) {
   if ((word.row === undefined) === (word.column === undefined)) return null;
   const { layers, heads, kind, special, names } = data.header;
   const same = kind !== "cross";
+  // In the decoder, the step at a position writes the token that is read at the next position.
+  const shift = kind === "decoder" ? 1 : 0;
   /** @type {Map<number, WordLink>} */
   const best = new Map();
   const lit = Array.from({ length: layers * heads }, () => 0);
@@ -50,9 +52,9 @@ export function wordLinks(data, choice, word) {
         const [row, column] = word.row === undefined ? [other, word.column ?? 0] : [word.row, other];
         const symbols = columns[column].positions.some((position) => special.includes(position))
           || (same && rows[row].positions.some((position) => special.includes(position)));
-        const near = same && Math.abs(row - column) <= 1;
+        const near = same && Math.abs(column - row - shift) <= 1;
         if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
-        const beyond = arranged.values[row * columns.length + column] - habitAt(arranged, row, column, same);
+        const beyond = arranged.values[row * columns.length + column] - habitAt(arranged, row, column, same, shift);
         lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
         if (beyond <= (best.get(other)?.beyond ?? 0)) return;
         best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), beyond });
@@ -88,8 +90,9 @@ export function linksOfWord(data, choice, word) {
  * @param {number} row
  * @param {number} column
  * @param {boolean} same whether rows and columns are the same text
+ * @param {number} shift distance of a row's own word from the row
  */
-function habitAt({ rows, columns, values, masked }, row, column, same) {
+function habitAt({ rows, columns, values, masked }, row, column, same, shift) {
   /** @type {(columnOf: (other: number) => number) => number} */
   const mean = (columnOf) => {
     let [sum, count] = [0, 0];
@@ -101,7 +104,7 @@ function habitAt({ rows, columns, values, masked }, row, column, same) {
     });
     return count ? sum / count : 0;
   };
-  const onColumn = mean((other) => (same && other === column ? -1 : column));
+  const onColumn = mean((other) => (same && other + shift === column ? -1 : column));
   return same ? Math.max(onColumn, mean((other) => other + column - row)) : onColumn;
 }
 

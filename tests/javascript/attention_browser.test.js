@@ -525,11 +525,11 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, TOKENS, { row }).strongest, []);
 });
 
-for (const kind of ["encoder", "cross"]) {
+for (const kind of ["encoder", "decoder", "cross"]) {
   test(`${kind} links of a word are those of the first page, in the same order`, async () => {
     const data = await kindOf(`links-${kind}`);
     const expected = JSON.parse(fixture(`links-${kind}.json`));
-    assert.ok(expected.every((links) => links.length > 1));
+    assert.ok(expected.some((links) => links.length > 2));
     expected.forEach((links, row) => {
       const { strongest } = wordLinks(data, TOKENS, { row });
       assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
