@@ -66,14 +66,14 @@ export function wordLinks(data, choice, word) {
 
 /**
  * Returns the largest excess over the usual weight in each head, among the links from a word and to it. The word is
- * given by the positions of its rows and columns; the result is null without a word.
+ * given by the positions of its rows and columns; the result is null without a word, and for a word of another text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
  * @returns {WordLinks | null}
  */
 export function linksOfWord(data, choice, word) {
-  if (!word) return null;
+  if (!word || !(word.rows.length + word.columns.length)) return null;
   const { rows, columns } = data.header.arrangements[arrangementName(choice)];
   /** @type {(side: Label[], positions: number[]) => number} */
   const at = (side, positions) => side.findIndex((one) => one.positions.some((position) => positions.includes(position)));

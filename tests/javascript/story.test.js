@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, placesOf, said } from "../../assets/diagram/story.js";
+import { addressOf, before, placesOf, said } from "../../assets/diagram/story.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
@@ -42,4 +42,9 @@ test("a word has rows where it looks and columns where it is looked at", () => {
     { encoder: { rows: [1, 2], columns: [1, 2] }, decoder: none, cross: { rows: [], columns: [1, 2] } });
   assert.deepEqual(placesOf(STORY, { side: "target", at: 1 }),
     { encoder: none, decoder: { rows: [1, 2], columns: [2, 3] }, cross: { rows: [1, 2], columns: [] } });
+});
+
+test("the decoder has read what is before the word that it writes, as the text spells it", () => {
+  const words = ["nicht", ",", "weil", "nicht"];
+  assert.deepEqual([0, 1, 2, 3].map((at) => before("nicht, weil nicht", words, at)), ["nothing yet", "nicht", "nicht,", "nicht, weil"]);
 });

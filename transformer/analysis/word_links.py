@@ -37,6 +37,11 @@ class Words:
     columns: tuple[Group, ...]
     spoken: tuple[bool, ...]
 
+    def spelling(self, word: int) -> str:
+        """Return the text of a word, without spaces around it."""
+        spans = [token.span for token in self.tokens[word] if token.span]
+        return self.text[spans[0][0] : spans[-1][1]].strip() if spans else ""
+
 
 @dataclass(frozen=True)
 class WordLink:

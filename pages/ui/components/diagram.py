@@ -60,6 +60,7 @@ class StoryWords:
         rows, columns: the positions of each word in the arrays of a trace.
         alone: whether a map of words has one row for each word, which the word shares with no other step.
         looks, looked: the indices in `Story.links` of the links from each word, and of those to each word.
+        more: the numbers of further links from each word, by kind.
         across: the word of the other sentence with the most cross-attention to each word; -1 for none.
     """
 
@@ -71,6 +72,7 @@ class StoryWords:
     alone: list[bool]
     looks: list[list[int]]
     looked: list[list[int]]
+    more: list[dict[Kind, int]]
     across: list[int]
 
 
