@@ -66,7 +66,7 @@ export function wordLinks(data, choice, word) {
 
 /**
  * Returns the largest excess over the usual weight in each head, among the links from a word and to it. The word is
- * given by the positions of its rows and columns; the result is null without a word, and for a word of another text.
+ * given by the positions of its rows and columns. The result is null without a word, and for a word of another text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word

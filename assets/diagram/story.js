@@ -76,17 +76,29 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the address of a link: its head, with its row marked. It shows tokens if this row of words would include
- * another word.
+ * Returns the address of a word's row. It shows tokens if the row of words would include another word.
+ * @param {StoryMessage} story
+ * @param {Kind} kind
+ * @param {number} row
+ * @returns {Record<string, string>}
+ */
+export function rowAddress(story, kind, row) {
+  const { rows, alone } = story[KINDS[kind].rows];
+  const words = kind === "encoder" || alone[row];
+  return { words: String(words), hide: "false", [`${kind}_rows`]: rows[row].join("."), [`${kind}_columns`]: "" };
+}
+
+/**
+ * Returns the address of a link: its head, with its row marked.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
  */
 export function addressOf(story, [kind, row, column, layer, head]) {
-  const [rows, columns] = [story[KINDS[kind].rows], story[KINDS[kind].columns]];
-  const words = kind === "encoder" || rows.alone[row];
-  return { layer: String(layer + 1), head: String(head + 1), words: String(words), hide: "false",
-    [`${kind}_rows`]: rows.rows[row].join("."), [`${kind}_columns`]: words ? "" : columns.columns[column].join(".") };
+  const marked = rowAddress(story, kind, row);
+  const address = { layer: String(layer + 1), head: String(head + 1), ...marked };
+  return marked.words === "true" ? address
+    : { ...address, [`${kind}_columns`]: story[KINDS[kind].columns].columns[column].join(".") };
 }
 
 export class Story {
@@ -110,7 +122,7 @@ export class Story {
     this.chosen = chosen;
     this.lines = svgElement("svg", { class: "links", "aria-hidden": "true" });
     this.stage = element("div", { class: "words-stage", onpointerleave: () => this.select(this.kept) });
-    this.panel = element("div", { class: "ranking" });
+    this.panel = element("div", { class: "ranking", onkeydown: (/** @type {KeyboardEvent} */ event) => this.step(event) });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.root = element("div", { class: "story" }, this.stage, this.panel, this.spoken);
   }
@@ -218,7 +230,7 @@ export class Story {
     /** @type {(looks: boolean, title: string) => Node[]} */
     const list = (looks, title) => {
       const those = shown.filter((one) => one.looks === looks);
-      return those.length ? [element("p", { class: "question" }, title), element("ol", {}, ...those.map(({ link }) => (
+      return those.length ? [element("p", { class: "question" }, title), element("ol", { "aria-label": `${title}: arrow keys go from link to link` }, ...those.map(({ link }) => (
         element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
@@ -234,6 +246,33 @@ export class Story {
       element("p", { class: "measured" }, NOT_AN_EXPLANATION,
         this.link("Do the methods agree?", "what_mattered", { mattered_part: "agreement" })),
       element("p", { class: "measured" }, MEASURED, term("?", "attention link")));
+    this.stopAt(this.listed()[0]);
+  }
+
+  /** @returns {HTMLElement[]} the listed links, which are one stop of the Tab key */
+  listed() {
+    return [...this.panel.querySelectorAll("ol a, .further")].filter((link) => link instanceof HTMLElement);
+  }
+
+  /** @param {HTMLElement | undefined} link that the Tab key leads to */
+  stopAt(link) {
+    for (const one of this.listed()) one.tabIndex = one === link ? 0 : -1;
+  }
+
+  /**
+   * Moves the focus along the listed links.
+   * @param {KeyboardEvent} event
+   */
+  step(event) {
+    const [down, right] = ARROWS[event.key] ?? [0, 0];
+    const links = this.listed();
+    const at = links.findIndex((link) => link === event.target);
+    if (!(down + right) || at < 0) return;
+    const next = links[clamped(at + down + right, links.length)];
+    this.stopAt(next);
+    next.focus();
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   /**
@@ -242,13 +281,17 @@ export class Story {
    */
   noteOnLooks({ side, at }) {
     const { story } = this;
-    const more = Object.entries(story[side].more[at]);
-    return element("p", { class: "measured" }, ...more.flatMap(([kind, count]) => {
-      const { name, page } = KINDS[/** @type {Kind} */ (kind)];
-      const label = `and ${count} more${more.length > 1 ? ` (${name})` : ""}`;
-      const first = /** @type {Link} */ (this.shown().find(({ link, looks }) => looks && link[0] === kind)?.link);
-      return first ? [this.link(label, page, { ...addressOf(story, first), [`${kind}_columns`]: "" }), ". "] : [`${label}. `];
-    }), "Each is from the ", term("head", "head"), " named beside it. Within one head, a row adds up to 100%.");
+    /** @type {Kind[]} */
+    const kinds = side === "source" ? ["encoder"] : ["decoder", "cross"];
+    const more = kinds.filter((kind) => story[side].more[at][kind]).map((kind) => {
+      const { name, page } = KINDS[kind];
+      const label = `and ${story[side].more[at][kind]} more${side === "source" ? "" : ` (${name})`}`;
+      const link = this.link(label, page, rowAddress(story, kind, at));
+      link.classList.add("further");
+      return [link, ". "];
+    });
+    return element("p", { class: "measured" }, ...more.flat(), "Each is from the ", term("head", "head"),
+      " named beside it. Within one head, a row adds up to 100%.");
   }
 
   // Draws a line for each link: over the English words, under the German ones, and between both.

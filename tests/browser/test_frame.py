@@ -259,6 +259,10 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
         "Do the methods agree?": "what_mattered.*mattered_part=agreement",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
+    # The list of links is one stop of the Tab key.
+    ranking.get_by_role("link", name="tired").focus()
+    page.keyboard.press("ArrowDown")
+    expect(ranking.get_by_role("link", name="too")).to_be_focused()
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")

@@ -69,7 +69,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
 
     The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
     the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
-    links that stand out most and do not lead to an article, and shows the one in the highest layer. If a kind of
+    links that stand out most, without those to an article. Of these it shows the one in the highest layer. If a kind of
     attention has no such link, the film shows the head that `telling_head` chooses.
 
     Args:
