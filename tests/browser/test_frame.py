@@ -232,7 +232,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
     expect(page.locator(".drawing")).to_contain_text("written so far: Das Tier überquerte die Straße nicht, weil")
-    expect(page.locator(".lit").first).to_contain_text("Bright: heads where “it” stands out.")
+    expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
     # After hovering, the selected word is shown again. A German word shows the words that it looked at.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("As it was written, “es” looked at")
