@@ -45,7 +45,7 @@ st.subheader("All heads at a glance", anchor=False)
 for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), strict=True):
     with column:
         st.page_link(page.path, label=f"**{page.title}**", icon=":material/open_in_full:")
-        st.caption(f"{markdown(page.subtitle(reading.languages))}. Click a head to enlarge it.")
+        st.caption(f"{markdown(page.subtitle(reading.languages))}. Choose a head to enlarge it.")
         metrics = reading.metrics(kind)
         if glance(reading.trace, metrics):
             st.switch_page(page.path)

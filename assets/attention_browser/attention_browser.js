@@ -71,8 +71,8 @@ export class AttentionBrowser extends PaintedComponent {
     this.description = new Description(this);
     this.keys = keysDialog(this.keyList());
     this.figure = element("div", { class: "figure" }, this.large);
-    const { legend, readout, noteLine, ranking } = this.description;
-    this.overview = element("div", { class: "overview" }, this.grid, legend);
+    const { lit, legend, readout, noteLine, ranking } = this.description;
+    this.overview = element("div", { class: "overview" }, lit, this.grid, legend);
     // map.css places the parts beside each other or below each other.
     this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
@@ -226,7 +226,7 @@ export class AttentionBrowser extends PaintedComponent {
     this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
     this.lecture.reflect();
     this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
-    this.links = header.glance ? linksOfWord(this.data, choice, page.attentionWord?.[header.kind] ?? null)
+    this.links = header.glance ? linksOfWord(this.data, choice, page.attentionWord?.places[header.kind] ?? null)
       : header.quiet ? null : wordLinks(this.data, choice, this.word());
     if (!this.lecture.shown) this.drawOverview();
     if (!header.glance) {

@@ -2,8 +2,10 @@
 // heads with the largest weights there.
 
 import { keepingFocus } from "../shared/controls.js";
+import { quote } from "../shared/direction.js";
 import { element } from "../shared/element.js";
 import { typeset } from "../shared/numbers.js";
+import { page } from "../shared/page.js";
 import { term } from "../shared/terms.js";
 import { arrangementName, named } from "./arrangement.js";
 import { legendOf } from "./grid.js";
@@ -19,6 +21,7 @@ export class Description {
   /** @param {AttentionBrowser} browser */
   constructor(browser) {
     this.browser = browser;
+    this.lit = element("p", { class: "lit", hidden: true });
     this.legend = element("p", { class: "legend" });
     this.readout = element("p", { class: "readout" });
     this.note = element("span", { class: "note" });
@@ -52,6 +55,7 @@ export class Description {
     this.note.textContent = [...notesOf(choice, selected),
       ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
     ].join(" ");
+    if (data.header.glance) this.sayLit();
     this.legend.textContent = legendOf(data.header);
     if (!data.header.glance) this.rank(pinned, ranked, data.header.quiet ? null : wordLinks(data, choice, pinned));
     // The button opens the strongest head for the pinned cell, not for the cell under the pointer.
@@ -63,6 +67,21 @@ export class Description {
       // The button disappears, so the focus moves to the grid, where arrow keys continue from the head.
       browser.grid.focus({ preventScroll: true });
     };
+  }
+
+  // Says why some small maps are bright, and offers to show all of them alike.
+  sayLit() {
+    const label = page.attentionWord?.label;
+    const key = JSON.stringify([label, this.browser.links?.lit]);
+    if (key === this.lit.dataset.key) return;
+    this.lit.dataset.key = key;
+    this.lit.hidden = false;
+    if (label === undefined) this.lit.replaceChildren("Each small map is one ", term("head", "head"), ".");
+    else if (!this.browser.links) this.lit.replaceChildren(`${quote(label)} is in the other sentence: all `, term("heads", "head"), " are shown.");
+    else {
+      const clear = element("button", { type: "button", onclick: () => document.dispatchEvent(new Event("attentionwordcleared")) }, "Show all");
+      this.lit.replaceChildren("Bright: ", term("heads", "head"), ` where ${quote(label)} stands out. `, clear);
+    }
   }
 
   /**

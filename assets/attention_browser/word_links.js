@@ -41,6 +41,8 @@ export function wordLinks(data, choice, word) {
   if ((word.row === undefined) === (word.column === undefined)) return null;
   const { layers, heads, kind, special, names } = data.header;
   const same = kind !== "cross";
+  // In the decoder, the step at a position writes the token that is read at the next position.
+  const shift = kind === "decoder" ? 1 : 0;
   /** @type {Map<number, WordLink>} */
   const best = new Map();
   const lit = Array.from({ length: layers * heads }, () => 0);
@@ -55,9 +57,9 @@ export function wordLinks(data, choice, word) {
         const [row, column] = word.row === undefined ? [other, word.column ?? 0] : [word.row, other];
         const symbols = columns[column].positions.some((position) => special.includes(position))
           || (same && rows[row].positions.some((position) => special.includes(position)));
-        const near = same && Math.abs(row - column) <= 1;
+        const near = same && Math.abs(column - row - shift) <= 1;
         if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
-        const usual = habitAt(arranged, row, column, same);
+        const usual = habitAt(arranged, row, column, same, shift);
         const beyond = arranged.values[row * columns.length + column] - usual;
         lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
         if (beyond <= (best.get(other)?.beyond ?? LEAST_EXCESS)) return;
@@ -70,14 +72,14 @@ export function wordLinks(data, choice, word) {
 
 /**
  * Returns the largest excess over the usual weight in each head, among the links from a word and to it. The word is
- * given by the positions of its rows and columns; the result is null without a word.
+ * given by the positions of its rows and columns. The result is null without a word, and for a word of another text.
  * @param {KindData} data
  * @param {Choice} choice
  * @param {{ rows: number[], columns: number[] } | null} word
  * @returns {WordLinks | null}
  */
 export function linksOfWord(data, choice, word) {
-  if (!word) return null;
+  if (!word || !(word.rows.length + word.columns.length)) return null;
   const { rows, columns } = data.header.arrangements[arrangementName(choice)];
   /** @type {(side: Label[], positions: number[]) => number} */
   const at = (side, positions) => side.findIndex((one) => one.positions.some((position) => positions.includes(position)));
@@ -94,10 +96,11 @@ export function linksOfWord(data, choice, word) {
  * @param {number} row
  * @param {number} column
  * @param {boolean} same whether rows and columns are the same text
+ * @param {number} shift distance of a row's own word from the row
  */
-function habitAt(arranged, row, column, same) {
+function habitAt(arranged, row, column, same, shift) {
   const { rows, columns, values } = arranged;
-  const { onColumn, atDistance } = totalsOf(arranged, same);
+  const { onColumn, atDistance } = totalsOf(arranged, same, shift);
   /** @type {(total: Total) => number} */
   const others = ({ sum, count }) => (count > 1 ? (sum - values[row * columns.length + column]) / (count - 1) : 0);
   const usual = others(onColumn[column]);
@@ -108,9 +111,10 @@ function habitAt(arranged, row, column, same) {
  * Returns the totals of the visible weights on each column and, if rows and columns are the same text, at each distance.
  * They are kept, because each word that is pointed at needs all of them.
  * @param {Arranged} arranged
- * @param {boolean} same
+ * @param {boolean} same whether rows and columns are the same text
+ * @param {number} shift distance of a row's own word from the row
  */
-function totalsOf(arranged, same) {
+function totalsOf(arranged, same, shift) {
   const known = TOTALS.get(arranged);
   if (known) return known;
   const { rows, columns, values, masked } = arranged;
@@ -120,8 +124,9 @@ function totalsOf(arranged, same) {
   values.forEach((value, at) => {
     if (masked[at]) return;
     const [row, column] = [Math.floor(at / columns.length), at % columns.length];
-    for (const total of same ? [row === column ? null : onColumn[column], atDistance[column - row + rows.length - 1]] : [onColumn[column]]) {
-      if (!total) continue;
+    const totals = same ? [atDistance[column - row + rows.length - 1]] : [];
+    if (!same || row + shift !== column) totals.push(onColumn[column]);
+    for (const total of totals) {
       total.sum += value;
       total.count++;
     }

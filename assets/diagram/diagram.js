@@ -2,15 +2,16 @@
 // attention. The user's sentence and its translation are with it, and a chosen word lights up its path through the
 // drawing. On the page Inside a layer, the boxes are the parts of the model that the page explains.
 
+import { apart } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
 import { addressLinks, linksOf, openLinks, pageLink } from "../shared/page_links.js";
 import { shortened } from "../shared/ruler.js";
 import { SyncedState } from "../shared/synced_state.js";
-import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
+import { FAR, largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-import { OPENING, placesOf, Story } from "./story.js";
+import { before, OPENING, placesOf, Story } from "./story.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
 /** @import { SideName, Word } from "./story.js" */
 
@@ -75,12 +76,14 @@ class Diagram extends Component {
     this.root.append(this.drawing);
     this.story = new Story(pageLink, (word) => this.lead(word), (word) => this.keep(word));
     openLinks(this);
+    document.addEventListener("attentionwordcleared", this.clear);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
   }
 
   close() {
     page.attentionWord = null;
+    document.removeEventListener("attentionwordcleared", this.clear);
     this.resizing.disconnect();
     this.synced.leave();
     super.close();
@@ -94,6 +97,8 @@ class Diagram extends Component {
     this.draw();
     if (asked) this.story.choose(this.params);
   }
+
+  clear = () => this.story.keep(null);
 
   /** @param {Word | null} word */
   keep(word) {
@@ -143,18 +148,21 @@ class Diagram extends Component {
     if (!data || !("kinds" in data)) return;
     const { story } = data;
     const across = word ? story[word.side].across[word.at] : -1;
-    /** @type {(side: SideName, whole: string) => string} */
-    const label = (side, whole) => {
-      const at = word?.side === side ? word.at : across;
-      return at < 0 || !word ? whole : story[side].words[at];
+    /** @type {(side: SideName) => number} */
+    const at = (side) => (!word ? -1 : word.side === side ? word.at : across);
+    /** @type {(said: string | null, whole: string) => string} */
+    const label = (said, whole) => {
+      if (said === "before") return at("target") < 0 ? whole : (data.lecture ? "" : FAR) + apart(before(data.target, story.target.words, at("target")));
+      const side = said === "source" ? "source" : "target";
+      return at(side) < 0 ? whole : story[side].words[at(side)];
     };
     this.root.dataset.way = word && across >= 0 ? word.side : "";
     for (const line of this.root.querySelectorAll("[data-said]")) {
-      const side = line.getAttribute("data-said") === "source" ? "source" : "target";
       const whole = line.querySelector("title")?.textContent ?? "";
-      if (line.firstChild) line.firstChild.nodeValue = shortened(label(side, whole), SIDE_BY_SIDE.longest, 15, true);
+      const said = line.getAttribute("data-said");
+      if (line.firstChild) line.firstChild.nodeValue = shortened(label(said, whole), SIDE_BY_SIDE.longest, 15, said !== "before");
     }
-    page.attentionWord = word ? placesOf(story, word) : null;
+    page.attentionWord = word ? { label: story[word.side].words[word.at], places: placesOf(story, word) } : null;
     document.dispatchEvent(new Event("attentionword"));
     addressLinks(this.root);
   }

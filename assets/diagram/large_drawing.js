@@ -37,6 +37,8 @@ const BAR = 28;
 export const LEAST_ROOM = 620;
 const MAP = 64;
 const ATTENTION = 76;
+// Comes before the tokens that the decoder has read.
+export const FAR = "written so far: ";
 // The type size in lecture mode: twenty points on a screen of 1024 pixels.
 const HALL = 25.6;
 
@@ -85,7 +87,7 @@ function barBox(page, name, left, top, height, label) {
  * @param {string} style
  * @param {number} size of its type
  * @param {number} longest
- * @param {string} side whose chosen word may replace the sentence
+ * @param {string} side whose chosen word may replace the sentence; "before" for the words before a chosen word
  */
 function sentenceLine(string, left, top, style, size, longest, side = "") {
   const shown = shortened(string.replace(/\s+/g, " "), longest, size, style === "title");
@@ -169,7 +171,7 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   const { source, target, languages, kinds, layers, lecture: large } = data;
   const size = large ? HALL : 15;
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
-    : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: "written so far: " };
+    : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: FAR };
   const middle = { encoder: ENCODER_LEFT + COLUMN / 2, decoder: decoderLeft + COLUMN / 2 };
   /** @type {(left: number, mark?: (box: SVGElement) => SVGElement) => [number, (top: number) => Node]} */
   const half = (left, mark = (each) => each) => [BAR, (top) => (
@@ -203,6 +205,6 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
     // In lecture mode, both sentences are above the drawing.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
-    sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest),
+    sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest, "before"),
   ];
 }

@@ -4,15 +4,16 @@
 import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
+import { term } from "../shared/terms.js";
 
 /**
  * The words of a sentence. `words` has their labels, and `spoken` says which have letters. `rows` and `columns` have
  * the positions of each word's rows and columns. `alone` says whether a map of words has each row unchanged. `looks`
- * and `looked` have the numbers of the links from each word and to it. `across` is the word of the other sentence with
- * the most cross-attention, as the mean of all heads; -1 for none.
+ * and `looked` have the numbers of the links from each word and to it; `more` counts further links from it. `across` is
+ * the word of the other sentence with the most cross-attention, as the mean of all heads; -1 for none.
  * @typedef {{
  *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
- *   looks: number[][], looked: number[][], across: number[],
+ *   looks: number[][], looked: number[][], more: Partial<Record<Kind, number>>[], across: number[],
  * }} StorySentence
  */
 /** @typedef {"source" | "target"} SideName */
@@ -22,19 +23,18 @@ import { element, svgElement } from "../shared/element.js";
 /** @typedef {{ side: SideName, at: number }} Word */
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
 
-/** @type {Record<Kind, { page: string, rows: SideName, columns: SideName }>} */
+/** @type {Record<Kind, { name: string, page: string, rows: SideName, columns: SideName }>} */
 const KINDS = {
-  encoder: { page: "encoder_attention", rows: "source", columns: "source" },
-  decoder: { page: "masked_attention", rows: "target", columns: "target" },
-  cross: { page: "cross_attention", rows: "target", columns: "source" },
+  encoder: { name: "encoder", page: "encoder_attention", rows: "source", columns: "source" },
+  decoder: { name: "masked", page: "masked_attention", rows: "target", columns: "target" },
+  cross: { name: "cross", page: "cross_attention", rows: "target", columns: "source" },
 };
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that the page opens with */
 export const OPENING = { side: "source", at: -1 };
-const MEASURED = "Attention weights of this run, not causes. Shown are the links that stand out most from what their head does "
-  + "elsewhere, one head for each two words; heavier ones may be missing. Left out: start and end symbols, punctuation, the word "
-  + "itself, its neighbours, heads named after a position. The drawing joins the words with most cross-attention, as the mean of all heads.";
+const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
+const MEASURED = "Listed first are the words that a head looks at more than it usually does. Heavier weights may be missing. ";
 
 /** @param {number} weight */
 const percent = (weight) => `${Math.round(100 * weight)}%`;
@@ -46,9 +46,9 @@ const percent = (weight) => `${Math.round(100 * weight)}%`;
  * @param {boolean} looks whether the described word is the one that looks
  */
 export function said(story, [kind, row, column, layer, head, weight], looks) {
-  const { rows, columns } = KINDS[kind];
+  const { name, rows, columns } = KINDS[kind];
   const other = looks ? story[columns].words[column] : story[rows].words[row];
-  return `${quote(other)} ${percent(weight)}: ${kind === "decoder" ? "masked" : kind} layer ${layer + 1}, head ${head + 1}`;
+  return `${quote(other)} ${percent(weight)}: ${name} layer ${layer + 1}, head ${head + 1}`;
 }
 
 /**
@@ -64,17 +64,41 @@ export function placesOf(story, { side, at }) {
 }
 
 /**
- * Returns the address of a link: its head, with its row marked. It shows tokens if this row of words would include
- * another word.
+ * Returns the part of a text before one of its words; "nothing yet" before the first.
+ * @param {string} text
+ * @param {string[]} words
+ * @param {number} at
+ */
+export function before(text, words, at) {
+  let end = 0;
+  for (const word of words.slice(0, at)) end = Math.max(end, text.indexOf(word, end) + word.length);
+  return text.slice(0, end) || "nothing yet";
+}
+
+/**
+ * Returns the address of a word's row. It shows tokens if the row of words would include another word.
+ * @param {StoryMessage} story
+ * @param {Kind} kind
+ * @param {number} row
+ * @returns {Record<string, string>}
+ */
+export function rowAddress(story, kind, row) {
+  const { rows, alone } = story[KINDS[kind].rows];
+  const words = kind === "encoder" || alone[row];
+  return { words: String(words), hide: "false", [`${kind}_rows`]: rows[row].join("."), [`${kind}_columns`]: "" };
+}
+
+/**
+ * Returns the address of a link: its head, with its row marked.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
  */
 export function addressOf(story, [kind, row, column, layer, head]) {
-  const [rows, columns] = [story[KINDS[kind].rows], story[KINDS[kind].columns]];
-  const words = kind === "encoder" || rows.alone[row];
-  return { layer: String(layer + 1), head: String(head + 1), words: String(words), hide: "false",
-    [`${kind}_rows`]: rows.rows[row].join("."), [`${kind}_columns`]: words ? "" : columns.columns[column].join(".") };
+  const marked = rowAddress(story, kind, row);
+  const address = { layer: String(layer + 1), head: String(head + 1), ...marked };
+  return marked.words === "true" ? address
+    : { ...address, [`${kind}_columns`]: story[KINDS[kind].columns].columns[column].join(".") };
 }
 
 export class Story {
@@ -98,7 +122,7 @@ export class Story {
     this.chosen = chosen;
     this.lines = svgElement("svg", { class: "links", "aria-hidden": "true" });
     this.stage = element("div", { class: "words-stage", onpointerleave: () => this.select(this.kept) });
-    this.panel = element("div", { class: "ranking" });
+    this.panel = element("div", { class: "ranking", onkeydown: (/** @type {KeyboardEvent} */ event) => this.step(event) });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.root = element("div", { class: "story" }, this.stage, this.panel, this.spoken);
   }
@@ -206,19 +230,68 @@ export class Story {
     /** @type {(looks: boolean, title: string) => Node[]} */
     const list = (looks, title) => {
       const those = shown.filter((one) => one.looks === looks);
-      return those.length ? [element("p", { class: "question" }, title), element("ol", {}, ...those.map(({ link }) => (
+      return those.length ? [element("p", { class: "question" }, title), element("ol", { "aria-label": `${title}: arrow keys go from link to link` }, ...those.map(({ link }) => (
         element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];
+    const looks = list(true, side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`);
     this.panel.replaceChildren(
-      ...list(true, side === "source" ? `${name} looks at` : `As it was written, ${name} looked at`), ...list(false, "is looked at by"),
+      ...looks, ...(looks.length ? [this.noteOnLooks(word)] : []), ...list(false, "is looked at by"),
       ...(shown.length ? [] : [element("p", { class: "question" }, `No link of ${name} stands out.`)]),
       element("p", { class: "actions" },
         ...(hidden.length ? [this.link(`Hide ${name}`, "change_attention", { [`edit_hidden_${side}`]: hidden.join(".") })] : []),
         ...(kind === undefined ? [] : [this.link(`Switch ${kind} layer ${layer + 1}, head ${head + 1} off`, "switch_heads_off",
           { off_heads: `${kind}.${layer + 1}.${head + 1}` })])),
-      element("p", { class: "measured" }, MEASURED));
+      element("p", { class: "measured" }, NOT_AN_EXPLANATION,
+        this.link("Do the methods agree?", "what_mattered", { mattered_part: "agreement" })),
+      element("p", { class: "measured" }, MEASURED, term("?", "attention link")));
+    this.stopAt(this.listed()[0]);
+  }
+
+  /** @returns {HTMLElement[]} the listed links, which are one stop of the Tab key */
+  listed() {
+    return [...this.panel.querySelectorAll("ol a, .further")].filter((link) => link instanceof HTMLElement);
+  }
+
+  /** @param {HTMLElement | undefined} link that the Tab key leads to */
+  stopAt(link) {
+    for (const one of this.listed()) one.tabIndex = one === link ? 0 : -1;
+  }
+
+  /**
+   * Moves the focus along the listed links.
+   * @param {KeyboardEvent} event
+   */
+  step(event) {
+    const [down, right] = ARROWS[event.key] ?? [0, 0];
+    const links = this.listed();
+    const at = links.findIndex((link) => link === event.target);
+    if (!(down + right) || at < 0) return;
+    const next = links[clamped(at + down + right, links.length)];
+    this.stopAt(next);
+    next.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /**
+   * Says how the list goes on, and why its shares do not add up to 100%.
+   * @param {Word} word
+   */
+  noteOnLooks({ side, at }) {
+    const { story } = this;
+    /** @type {Kind[]} */
+    const kinds = side === "source" ? ["encoder"] : ["decoder", "cross"];
+    const more = kinds.filter((kind) => story[side].more[at][kind]).map((kind) => {
+      const { name, page } = KINDS[kind];
+      const label = `and ${story[side].more[at][kind]} more${side === "source" ? "" : ` (${name})`}`;
+      const link = this.link(label, page, rowAddress(story, kind, at));
+      link.classList.add("further");
+      return [link, ". "];
+    });
+    return element("p", { class: "measured" }, ...more.flat(), "Each is from the ", term("head", "head"),
+      " named beside it. Within one head, a row adds up to 100%.");
   }
 
   // Draws a line for each link: over the English words, under the German ones, and between both.

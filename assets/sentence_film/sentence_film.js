@@ -110,16 +110,20 @@ export class SentenceFilm extends Component {
   /** @param {FilmMessage} data */
   show(data) {
     this.data = data;
+    let opened = false;
     if (data.asked.number !== this.synced.number) {
       this.player.pause();
       this.synced.take(data.asked.number, data.asked.params);
       if (data.play) {
+        opened = true;
         this.root.focus({ preventScroll: true });
         if (!this.still()) this.player.play();
       }
     }
     this.root.classList.toggle("lecture", Boolean(data.lecture));
     this.draw();
+    // On a phone, the film begins below the edge of the screen.
+    if (opened) this.root.scrollIntoView({ block: "nearest" });
   }
 
   // Whether the user's system asks for less motion.

@@ -7,7 +7,7 @@
  * - `clickerHeard` from Lecture for lecture/early.js: Lecture listens to the keys itself.
  * - `attentionExport` from HtmlExportParts for the attention browser.
  * - `attentionWord` from Diagram for the small maps of the first page, with an event "attentionword" at the document:
- *   rows and columns of the word under the pointer, by kind.
+ *   label of the word under the pointer, and its rows and columns by kind. An event "attentionwordcleared" clears it.
  * - `saveFigure` from Exporter for every "Save as": saves the figure in a place of the page.
  * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter on first use.
  * - `pdfWriter` from PdfWriter for Exporter.
@@ -15,7 +15,7 @@
  *   early?: { keys: string[], hear: (event: KeyboardEvent) => void },
  *   clickerHeard?: boolean,
  *   attentionExport?: Uint8Array<ArrayBuffer>,
-  attentionWord?: Record<string, { rows: number[], columns: number[] }> | null,
+  attentionWord?: { label: string, places: Record<string, { rows: number[], columns: number[] }> } | null,
  *   saveFigure?: (place: HTMLElement, format: string, message: SaveAsMessage, options: SaveOptions) => Promise<void>,
  *   writePdf?: (root: Element, title: string) => Promise<ArrayBuffer>,
  *   pdfWriter?: (root: Element, title: string) => Promise<ArrayBuffer>,

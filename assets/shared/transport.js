@@ -19,6 +19,7 @@ export function transportButton(label, text, onclick) {
  */
 export function transport({ go, toggle }, unit, ...more) {
   const play = transportButton("Play", "▶ Play", toggle);
+  play.className = "play";
   const slider = element("input", { type: "range", "aria-label": unit, min: 1, step: 1, value: 1,
     oninput: () => go(Number(slider.value) - 1) });
   const at = element("output");
@@ -32,7 +33,8 @@ export function transport({ go, toggle }, unit, ...more) {
     slider.value = String(step + 1);
     at.textContent = `${unit} ${step + 1} of ${count}`;
     play.textContent = playing ? "❚❚ Pause" : "▶ Play";
-    play.setAttribute("aria-label", playing ? "Pause" : "Play");
+    play.title = playing ? "Pause" : "Play";
+    play.setAttribute("aria-label", play.title);
   };
   return Object.assign(bar, { reflect });
 }

@@ -216,6 +216,8 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(chosen).to_have_text("it")
     expect(ranking.get_by_role("link", name="“animal” 62%: encoder layer 6, head 1")).to_be_visible()
     expect(page.locator(".links path")).to_have_count(4)
+    expect(page.locator(".drawing")).to_contain_text("written so far: Das Tier überquerte die Straße nicht, weil")
+    expect(page.locator(".lit").first).to_contain_text("where “it” stands out. Show all")
     # After hovering, the selected word is shown again. A German word shows the words that it looked at.
     page.get_by_role("option", name="es", exact=True).hover()
     expect(ranking).to_contain_text("As it was written, “es” looked at")
@@ -232,11 +234,20 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(chosen).to_have_count(0)
     expect(page.locator(".links path")).to_have_count(0)
     page.get_by_role("option", name="it", exact=True).click()
+    page.get_by_role("button", name="Show all").first.click()
+    expect(chosen).to_have_count(0)
+    page.get_by_role("option", name="it", exact=True).click()
     for name, address in {
         "Hide “it”": "change_attention.*edit_hidden_source=8",
         "Switch": "switch_heads_off.*off_heads=encoder",
+        "and 4 more": "encoder_attention.*encoder_rows=8&encoder_columns=$",
+        "Do the methods agree?": "what_mattered.*mattered_part=agreement",
     }.items():
         expect(ranking.get_by_role("link", name=name)).to_have_attribute("href", re.compile(address))
+    # The list of links is one stop of the Tab key.
+    ranking.get_by_role("link", name="tired").focus()
+    page.keyboard.press("ArrowDown")
+    expect(ranking.get_by_role("link", name="too")).to_be_focused()
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")

@@ -542,11 +542,11 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, TOKENS, { row }).strongest, []);
 });
 
-for (const kind of ["encoder", "cross"]) {
+for (const kind of ["encoder", "decoder", "cross"]) {
   test(`${kind} links of a word are those of the first page, in the same order`, async () => {
     const data = await kindOf(`links-${kind}`);
     const expected = JSON.parse(fixture(`links-${kind}.json`));
-    assert.ok(expected.every((links) => links.length > 1));
+    assert.ok(expected.some((links) => links.length > 2));
     expected.forEach((links, row) => {
       const { strongest } = wordLinks(data, TOKENS, { row });
       assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
@@ -560,7 +560,7 @@ test("a word that is pointed at elsewhere lights up the heads of its row and of 
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
   data.header.arrangements = { tokens: { rows: data.arranged.get("tokens/0/0").rows, columns: data.arranged.get("tokens/0/0").columns } };
   assert.equal(linksOfWord(data, TOKENS, null), null);
-  assert.deepEqual(linksOfWord(data, TOKENS, { rows: [], columns: [] }).lit, [0, 0]);
+  assert.equal(linksOfWord(data, TOKENS, { rows: [], columns: [] }), null);
   const [row, column] = [{ row: 4 }, { column: 4 }].map((place) => wordLinks(data, TOKENS, place).lit);
   assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [4] }).lit, row.map((value, head) => Math.max(value, column[head])));
   assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [] }).lit, row);

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, placesOf, said } from "../../assets/diagram/story.js";
+import { addressOf, before, placesOf, rowAddress, said } from "../../assets/diagram/story.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
   opens: 0,
   source: { language: "English", words: ["the", hostile, "it"], spoken: [true, true, true], rows: [[0], [1, 2], [3]],
-    columns: [[0], [1, 2], [3]], alone: [false, false, false], looks: [[], [], [0]], looked: [[], [], [1]], across: [-1, -1, 0] },
+    columns: [[0], [1, 2], [3]], alone: [false, false, false], looks: [[], [], [0]], looked: [[], [], [1]], more: [{}, {}, {}], across: [-1, -1, 0] },
   target: { language: "German", words: ["es", "da"], spoken: [true, true], rows: [[0], [1, 2]], columns: [[1], [2, 3]],
-    alone: [true, false], looks: [[1], [2]], looked: [[], []], across: [2, 1] },
+    alone: [true, false], looks: [[1], [2]], looked: [[], []], more: [{}, {}], across: [2, 1] },
   links: [["encoder", 2, 1, 5, 0, 0.6242], ["cross", 0, 2, 2, 3, 0.9951], ["cross", 1, 1, 0, 7, 0.5]],
 };
 
@@ -36,10 +36,19 @@ describe("a link", () => {
   });
 });
 
+test("further links of a word are on the page of their kind, with its row marked", () => {
+  assert.deepEqual(rowAddress(STORY, "encoder", 2), { words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
+});
+
 test("a word has rows where it looks and columns where it is looked at", () => {
   const none = { rows: [], columns: [] };
   assert.deepEqual(placesOf(STORY, { side: "source", at: 1 }),
     { encoder: { rows: [1, 2], columns: [1, 2] }, decoder: none, cross: { rows: [], columns: [1, 2] } });
   assert.deepEqual(placesOf(STORY, { side: "target", at: 1 }),
     { encoder: none, decoder: { rows: [1, 2], columns: [2, 3] }, cross: { rows: [1, 2], columns: [] } });
+});
+
+test("the decoder has read what is before the word that it writes, as the text spells it", () => {
+  const words = ["nicht", ",", "weil", "nicht"];
+  assert.deepEqual([0, 1, 2, 3].map((at) => before("nicht, weil nicht", words, at)), ["nothing yet", "nicht", "nicht,", "nicht, weil"]);
 });

@@ -32,6 +32,7 @@ from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.training_lab import LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.payload import film_payload
+from tests.made_up_traces import made_up_trace
 from transformer.ablation.continuation import reread
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
@@ -42,7 +43,7 @@ from transformer.tasks.events import Event
 from transformer.tasks.trainer import TaskTrainer
 from transformer.text.languages import LANGUAGES
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.trace import KINDS, Trace
+from transformer.values.trace import KINDS
 
 HERE = Path(__file__).parent
 SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
@@ -146,23 +147,30 @@ def attention_table(view) -> dict[str, object]:
 
 
 def write_links(folder: Path) -> None:
-    """Write attention between words without symbols, and the links of each word as the first page ranks them."""
+    """Write attention with start and end symbols, and the links of each word as the first page ranks them."""
     random = np.random.default_rng(0)
     words = ["the", "dog", "did", "not", "bark", "at", "it", "."]
     # The weights have four decimals, as many as the browser shows.
-    encoder, cross = random.multinomial(10_000, random.dirichlet(np.ones(8), (2, 2, 2, 8))) / 10_000
-    encoder[0, 1] = np.eye(8, k=-1)
-    encoder[0, 1, 0, 0] = 1
-    trace = Trace.from_attention(encoder=encoder, cross=cross, source_tokens=words, target_tokens=["<s>", *words])
-    metrics = {kind: head_metrics(trace, kind, None) for kind in ("encoder", "cross")}
+    maps = {kind: random.multinomial(10_000, random.dirichlet(np.ones(9), (2, 2, 9))) / 10_000 for kind in KINDS}
+    maps["decoder"] = np.tril(maps["decoder"])
+    maps["encoder"][0, 1] = np.eye(9, k=-1)
+    maps["encoder"][0, 1, 0, 0] = 1
+    trace = made_up_trace(words, words, **maps)
+    metrics = {kind: head_metrics(trace, kind, np.zeros(30)) for kind in KINDS}
     links = by_word(word_links(trace, metrics))
     for kind, measured in metrics.items():
         (folder / f"links-{kind}.bin").write_bytes(browser_payload(trace, measured, vars(FIRST), number=1))
+        # The decoder has read the start symbol before its first word.
+        shift = kind == "decoder"
         write(
             folder,
             f"links-{kind}.json",
             [
-                [asdict(link) for link in links[kind == "encoder", at][0] if link.kind == kind]
+                [
+                    asdict(replace(link, column=link.column + shift))
+                    for link in links[kind == "encoder", at][0]
+                    if link.kind == kind
+                ]
                 for at in range(len(words) - 1)
             ],
         )

@@ -20,6 +20,8 @@ Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers"
 MIXED = 3
 # The link to show is chosen among this many links of a word, those that stand out most.
 OUTSTANDING = 3
+# English and German articles. A link to one tells a user little.
+ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +69,8 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
 
     The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
     the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
-    links that stand out most, and shows the one in the highest layer. If a kind of attention has no such link, the film
-    shows the head that `telling_head` chooses.
+    links that stand out most, without those to an article. Of these it shows the one in the highest layer. If a kind of
+    attention has no such link, the film shows the head that `telling_head` chooses.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.
@@ -93,6 +95,9 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         own = [link for link in links if link.kind == kind and link.row == followed]
         if kind == "cross":
             own = [link for link in own if link.column == word]
+        else:
+            words = source if kind == "encoder" else target
+            own = [link for link in own if words.spelling(link.column).lower() not in ARTICLES]
         found = max(own[:OUTSTANDING], key=lambda link: link.layer) if own else telling_head(trace, metrics[kind])
         return found.layer, found.head
 

@@ -37,6 +37,11 @@ class Words:
     columns: tuple[Group, ...]
     spoken: tuple[bool, ...]
 
+    def spelling(self, word: int) -> str:
+        """Return the text of a word, without spaces around it."""
+        spans = [token.span for token in self.tokens[word] if token.span]
+        return self.text[spans[0][0] : spans[-1][1]].strip() if spans else ""
+
 
 @dataclass(frozen=True)
 class WordLink:
@@ -79,8 +84,9 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
     """Return the links between words of a run, in descending order of `beyond`.
 
     There is one link for each two words that may look at each other. It belongs to the head in which the weight exceeds
-    the head's usual weight most. The usual weight is the larger of two means over the other rows: on the same word, and
-    at the same distance. Ties are sorted by kind, row and column.
+    the head's usual weight most. The usual weight is the larger of two means over the other rows, including those of
+    symbols: on the same word, and at the same distance. Ties are sorted by kind, row and column. The attention browser
+    ranks links in the same way.
 
     Start symbols, end symbols, and words without a letter or a digit have no links. Links to the word itself or to its
     neighbours are left out, and so are weights that do not exceed the usual one. Heads that are named after a position
@@ -141,19 +147,24 @@ def _links(
     seen = [at for at, group in enumerate(columns.columns) if group]
     if not rows.rows or not seen:
         return []
-    keys = [columns.columns[at] for at in seen]
+    attention = trace.attention(kind)
+    queries = _with_symbols(rows.rows, attention.shape[-2])
+    keys = _with_symbols([columns.columns[at] for at in seen], attention.shape[-1])
+    weights = merge_words(attention, queries, keys).astype(np.float64)
+    mask = merge_mask(trace.mask(kind), queries, keys)
     same = kind != "cross"
-    weights = merge_words(trace.attention(kind), rows.rows, keys).astype(np.float64)
-    mask = merge_mask(trace.mask(kind), rows.rows, keys)
-    distance = np.array(seen)[None, :] - np.arange(len(rows.rows))[:, None]
+    # In the decoder, the step at a position writes the token that is read at the next position.
+    distance = np.arange(len(keys))[None, :] - np.arange(len(queries))[:, None] - (kind == "decoder")
     beyond = weights - _habit(weights, mask, distance, same=same)
-    counts = mask & np.array(rows.spoken)[:, None] & np.array(columns.spoken)[seen][None, :]
+    words = np.ix_([queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in seen])
+    counts = mask[words] & np.array(rows.spoken)[:, None] & np.array(columns.spoken)[seen][None, :]
     if same:
-        counts &= np.abs(distance) > 1
+        counts &= np.abs(distance[words]) > 1
+    weights, beyond = weights[..., *words], beyond[..., *words]
     positional = np.array([[not POSITIONAL.isdisjoint(head) for head in layer] for layer in names])
     beyond[positional] = -np.inf
     layers, heads = positional.shape
-    best = beyond.reshape(layers * heads, *mask.shape)
+    best = beyond.reshape(layers * heads, *counts.shape)
     which = best.argmax(axis=0)
     links = []
     for row, column in zip(*np.nonzero(counts & (best.max(axis=0) > 0)), strict=True):
@@ -170,6 +181,12 @@ def _links(
             )
         )
     return links
+
+
+def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
+    """Return the groups, and a group for each of `count` positions that is in none of them, in order."""
+    known = {position for group in groups for position in group}
+    return sorted([*groups, *((position,) for position in range(count) if position not in known)])
 
 
 def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:

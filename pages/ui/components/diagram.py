@@ -60,6 +60,7 @@ class StoryWords:
         rows, columns: each word's row and column positions in the trace's arrays.
         alone: whether each word has a row of its own in a map of words.
         looks, looked: for each word, the indices in `Story.links` of the links from the word, and of those to the word.
+        more: for each word, the number of further links from the word, by attention kind.
         across: for each word, the word of the other sentence with the most cross-attention; -1 if there is none.
     """
 
@@ -71,6 +72,7 @@ class StoryWords:
     alone: list[bool]
     looks: list[list[int]]
     looked: list[list[int]]
+    more: list[dict[Kind, int]]
     across: list[int]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from attention_atlas.browser.token_labels import group_label
@@ -18,7 +20,8 @@ from transformer.values.trace import Kind
 
 # Room for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum number of links per word: to words that it looks at, and from words that look at it.
+# Maximum number of links per word in the story: to words that it looks at, and from words that look at it. Links with
+# the largest excess over the usual weight come first.
 LOOKS, LOOKED = 3, 1
 # Pronouns. Users first ask where these look, so they are preferred as the word that is open at first.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
@@ -61,8 +64,8 @@ def story(reading: Reading) -> Story:
     ) -> StoryWords:
         sides = [links[source, word] for word in range(len(words.tokens))]
 
-        def strongest(found: list[WordLink]) -> list[int]:
-            return [numbers.setdefault(link, len(numbers)) for link in sorted(found, key=lambda link: -link.weight)]
+        def numbered(found: list[WordLink]) -> list[int]:
+            return [numbers.setdefault(link, len(numbers)) for link in found]
 
         return StoryWords(
             language=language,
@@ -71,8 +74,9 @@ def story(reading: Reading) -> Story:
             rows=words.rows,
             columns=words.columns,
             alone=[row in rows for row in words.rows],
-            looks=[strongest(looks[:LOOKS]) for looks, _ in sides],
-            looked=[strongest(looked[:LOOKED]) for _, looked in sides],
+            looks=[numbered(looks[:LOOKS]) for looks, _ in sides],
+            looked=[numbered(looked[:LOOKED]) for _, looked in sides],
+            more=[dict(Counter(link.kind for link in looks[LOOKS:])) for looks, _ in sides],
             across=partners,
         )
 

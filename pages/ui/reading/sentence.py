@@ -173,7 +173,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word gathers information from the others. **Point at a word below: where does it "
+                    "is how each word gathers information from the others. **Choose a word below: where does it "
                     "look?**" + (LIMITS if ships(model) else "")
                 )
             st.button(

@@ -42,18 +42,20 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
     params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
     asked, moved = synced_params(KEY, params)
     opened = OpenedPage(KEY)
+    # Above the film, because the frames differ in height.
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        save_button(
+            "The film as one file, for offline use",
+            partial(film_file, message, reading.trace.source_text),
+            "film.html",
+            key="film_file",
+        )
     draw_film(
         key=KEY,
         width="stretch",
         on_params_change=moved,
         on_open_change=opened.note,
         data={**message, "play": st.session_state.pop(FILM_ASKED, False), "asked": asked},
-    )
-    save_button(
-        "The film as one file, for offline use",
-        partial(film_file, message, reading.trace.source_text),
-        "film.html",
-        key="film_file",
     )
     return opened
 

@@ -49,8 +49,9 @@ FRAMES = {
     ),
     "scores": (
         "Queries meet keys",
-        "In encoder layer {layer}, head {head}, {it} asks with its query. Each token "
-        "answers with its key. Both, multiplied and summed, give a score.",
+        "A head is one of {heads} attention calculations that run side by side in a layer. In encoder layer {layer}, "
+        "head {head}, {it} asks with its query. Each token answers with its key. Both, multiplied and summed, give a "
+        "score.",
         "inside_a_layer",
         INSIDE + "self_attention.scores&" + HEAD,
     ),
@@ -114,7 +115,7 @@ LINES = {
     "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
     "output": "All values times their weights, added up: what {token} gets",
-    "similarity": "Cosine similarity of its vector to the first one",
+    "similarity": "How alike its vector and the first one are (1: same direction)",
     "probabilities": "Probability",
 }
 

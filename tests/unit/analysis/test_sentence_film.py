@@ -90,6 +90,17 @@ def test_film_shows_the_similarity_of_vectors_after_each_layer(film):
     assert len(later) == len(trace.encoder)
 
 
+def test_film_shows_no_head_that_stands_out_for_an_article(shipped):
+    trace = shipped.trace("The animal did not cross the street because it was too tired.", details=True)
+    metrics = {kind: head_metrics(trace, kind, shipped.tokenizer.key_scores(kind)) for kind in KINDS}
+    words = source_words(trace)
+    spelled = [words.spelling(word) for word in range(len(words.tokens))]
+    frames = {each.name: each for each in sentence_film(trace, shipped.weights(), metrics, spelled.index("it"))}
+    weights = frames["weights"]
+    assert (weights.layer, weights.head) == (5, 0)
+    assert weights.lines[0].numbers.argmax() == words.rows[spelled.index("animal")][0]
+
+
 def test_mask_and_cross_attention_are_those_of_the_step_that_writes_the_word(film):
     trace, _, frames = film
     step = target_words(trace).rows[across(trace)[0][WORD]][0]
