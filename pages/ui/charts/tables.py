@@ -65,15 +65,18 @@ def frame(
     return table
 
 
-def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
-    """Draw a table in an expander, but only once it is open.
+def show_numbers(
+    table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6, opened: bool = False
+) -> None:
+    """Draw a table in an expander, but only while it is open.
 
     Args:
         table: its numbers are shown with `digits` decimals, and whole numbers unchanged.
         key: the key of the table; with the suffix "_part", that of the expander.
         label: the label of the expander.
+        opened: whether the expander is open at first.
     """
-    part = st.expander(label, key=f"{key}_part", on_change="rerun")
+    part = st.expander(label, opened, key=f"{key}_part", on_change="rerun")
     if part.open:
         with part:
             show_table(table, key, digits=digits)

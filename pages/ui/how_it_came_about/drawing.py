@@ -27,6 +27,10 @@ STEPS = 25
 # Heights by which an edge may be bent, the preferred one first.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
+# What the short labels of nodes mean.
+LABELS = "numbers at heads: layer.head; at feed-forward: layer"
+# Heads of the columns of effects, in logits. Both count what a path adds, so a cut takes it away.
+ADDS, ADDED = "adds, predicted", "adds, measured"
 # Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
 APART = 0.34
 
@@ -106,7 +110,8 @@ def graph_chart(
 ) -> alt.LayerChart:
     """Draw nodes and edges; a click on an edge selects `PICK` with its number `path`, from 1.
 
-    Edges from the biases are dotted; their numbers follow those of the paths.
+    Edges from the biases are dotted; their numbers follow those of the paths. An edge that was cut has the width and
+    the sign of its measured effect, any other those of its prediction.
 
     Args:
         nodes, paths: the tables of this graph; `paths` may have a column of measured effects.
@@ -120,15 +125,17 @@ def graph_chart(
     ]
     shown = _curves(ends, nodes)
     paths = pd.concat((paths, biases), ignore_index=True)
+    measured = paths.get("measured", pd.Series(np.nan, paths.index))
+    drawn_effect = measured.fillna(paths.predicted)
+    signs = [f"{sign}, {'measured' if measured.notna().any() else 'predicted'}" for sign in (FOR, AGAINST)]
     told = paths.assign(
         path=range(1, len(paths) + 1),
         dashed=np.arange(len(paths)) >= len(drawn.edges),
-        size=paths.predicted.abs(),
-        sign=np.where(paths.predicted >= 0, FOR, AGAINST),
+        size=drawn_effect.abs(),
+        sign=np.where(drawn_effect >= 0, *signs),
         effect=[typeset(each, "+.3f") for each in paths.predicted],
+        cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
-    if "measured" in told:
-        told["cut"] = ["" if np.isnan(each) else typeset(each, "+.3f") for each in paths.measured]
     shown = shown.merge(told.drop(columns=["predicted"]), on="path")
     blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
@@ -141,8 +148,8 @@ def graph_chart(
             **{**AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False}
         ),
     )
-    tooltip = ["from:N", "to:N", alt.Tooltip("effect:N", title="predicted, logits")]
-    tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
+    tooltip = ["from:N", "to:N"]
+    tooltip += [alt.Tooltip(f"{name}:N", title=title) for name, title in (("effect", ADDS), ("cut", ADDED))]
     lines = (
         alt.Chart(shown)
         .mark_line(cursor="pointer")
@@ -157,9 +164,7 @@ def graph_chart(
                 "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
             color=alt.Color(
-                "sign:N",
-                scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
-                legend=alt.Legend(title=None, **LEGEND),
+                "sign:N", scale=alt.Scale(domain=signs, range=[blue, orange]), legend=alt.Legend(title=None, **LEGEND)
             ),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )
@@ -184,7 +189,7 @@ def graph_chart(
         color=alt.Color(
             "group:N",
             scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
-            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
+            legend=alt.Legend(title=LABELS, titleFontWeight="normal", symbolLimit=0, columns=7, **LEGEND),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
