@@ -29,6 +29,8 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
     same_numbers(cut["adds, measured"], path_effects(run, target, graph.paths(edges)))
     same_numbers(biases["adds, predicted"], graph.biases[list(drawn.biased)])
     assert biases["from"].str.startswith("biases of the ").all() and biases["adds, measured"].isna().all()
+    worst = abs(cut["adds, predicted"] - cut["adds, measured"]).idxmax()
+    assert f"measured **{cut['adds, measured'][worst]:+.2f}**" in texts(test).replace("−", "-")
     nodes = table(expand(test), "node", "from nodes", "from biases", "sum")
     same_numbers(nodes["sum"], nodes.value)
     assert "You may conclude" in texts(test) and "Measured:" in texts(test)

@@ -82,6 +82,8 @@ SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
 PICK = "pick"
+# Opacity of an outline.
+OUTLINE = 0.15
 
 
 def matrix(
@@ -100,6 +102,7 @@ def matrix(
     square: bool = False,
     masked: str = "masked",
     ink: alt.ColorValue | None = None,
+    outlined: bool = False,
 ) -> alt.Chart | alt.LayerChart:
     """Return a matrix as a heatmap with row 0 on top. The axes count positions, so labels need not be unique.
 
@@ -117,6 +120,7 @@ def matrix(
         square: whether cells are square, which gives the chart a fixed width.
         masked: the text that replaces the number of a masked cell.
         ink: the colour of the marks; None for one that is legible on `sequential` colours up to 1.
+        outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
@@ -152,7 +156,10 @@ def matrix(
     )
     clickable = clickable or picked is not None
     layers = [
-        base.mark_rect(cursor="pointer" if clickable else "default").encode(
+        base.mark_rect(
+            cursor="pointer" if clickable else "default",
+            **({"stroke": "currentColor", "strokeOpacity": OUTLINE} if outlined else {}),
+        ).encode(
             color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
             tooltip=tooltip,
         )

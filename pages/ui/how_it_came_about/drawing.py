@@ -27,8 +27,8 @@ STEPS = 25
 # Heights by which an edge may be bent, the preferred one first.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
-# What the short labels of nodes mean.
-LABELS = "numbers at heads: layer.head; at feed-forward: layer"
+# The title of the axis explains the short labels of heads.
+LABELS = "layer (5.6: head 6 of layer 5)"
 # Heads of the columns of effects, in logits. Both count what a path adds, so a cut takes it away.
 ADDS, ADDED = "adds, predicted", "adds, measured"
 # Distance of the heads of one layer at one token, where a token with one head is 1 wide; their labels fit between them.
@@ -125,7 +125,7 @@ def graph_chart(
     ]
     shown = _curves(ends, nodes)
     paths = pd.concat((paths, biases), ignore_index=True)
-    measured = paths.get("measured", pd.Series(np.nan, paths.index))
+    measured = paths.reindex(columns=["measured"]).measured
     drawn_effect = measured.fillna(paths.predicted)
     signs = [f"{sign}, {'measured' if measured.notna().any() else 'predicted'}" for sign in (FOR, AGAINST)]
     told = paths.assign(
@@ -142,7 +142,7 @@ def graph_chart(
     layers = range(1, int(nodes.y.max()))
     up = alt.Y(
         "y:Q",
-        title="layer",
+        title=LABELS,
         scale=alt.Scale(domain=[-0.45, nodes.y.max() + 0.5]),
         axis=alt.Axis(
             **{**AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False}
@@ -164,7 +164,9 @@ def graph_chart(
                 "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
             color=alt.Color(
-                "sign:N", scale=alt.Scale(domain=signs, range=[blue, orange]), legend=alt.Legend(title=None, **LEGEND)
+                "sign:N",
+                scale=alt.Scale(domain=signs, range=[blue, orange]),
+                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
             ),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )
@@ -189,7 +191,7 @@ def graph_chart(
         color=alt.Color(
             "group:N",
             scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
-            legend=alt.Legend(title=LABELS, titleFontWeight="normal", symbolLimit=0, columns=7, **LEGEND),
+            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],

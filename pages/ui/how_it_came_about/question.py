@@ -106,7 +106,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         width=260,
         format_func=labels.__getitem__,
         key=preset(key, against),
-        on_change=lambda: session.update(GraphParams, against=st.session_state[key], path=-1),
+        on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
         help="The graph splits the difference of two logits. The logit alone is predicted far worse, because a change "
         "of the last norm moves all logits together.",
     )
