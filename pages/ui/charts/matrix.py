@@ -83,7 +83,7 @@ ROW_NAMES = 170
 
 PICK = "pick"
 # Opacity of an outline.
-OUTLINE = 0.15
+OUTLINE = 0.3
 
 
 def matrix(
@@ -158,7 +158,7 @@ def matrix(
     layers = [
         base.mark_rect(
             cursor="pointer" if clickable else "default",
-            **({"stroke": "currentColor", "strokeOpacity": OUTLINE} if outlined else {}),
+            **({"stroke": MASKED, "strokeOpacity": OUTLINE} if outlined else {}),
         ).encode(
             color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
             tooltip=tooltip,
