@@ -9,6 +9,7 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import bare, entry_label, token_label
 from pages.ui.components.text_focus import ask_for_a_word
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import PatchParams
 from pages.ui.reading.pairs import PAIRS, resolved
 from pages.ui.reading.sentence import Reading
@@ -65,7 +66,8 @@ def pick_question(reading: Reading) -> Asked:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
-        st.info(
+        # In lecture mode, only the main figure is shown.
+        main_figure().info(
             "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
             "try a pair.",
             icon=":material/edit:",
