@@ -22,13 +22,15 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
     graph = attribution_graph(run, target)
     drawn = pruned(graph, 12)
     edges = list(drawn.edges)
-    shown = table(expand(test), "from", "to", "predicted")
+    shown = table(test, "from", "to", "adds, predicted", "adds, measured")
     # The edges from the biases come last, and are not cut.
     cut, biases = shown.iloc[: len(edges)], shown.iloc[len(edges) :]
-    same_numbers(cut.predicted, graph.edges[edges])
-    same_numbers(cut.measured, path_effects(run, target, graph.paths(edges)))
-    same_numbers(biases.predicted, graph.biases[list(drawn.biased)])
-    assert biases["from"].str.startswith("biases of the ").all() and biases.measured.isna().all()
+    same_numbers(cut["adds, predicted"], graph.edges[edges])
+    same_numbers(cut["adds, measured"], path_effects(run, target, graph.paths(edges)))
+    same_numbers(biases["adds, predicted"], graph.biases[list(drawn.biased)])
+    assert biases["from"].str.startswith("biases of the ").all() and biases["adds, measured"].isna().all()
+    worst = abs(cut["adds, predicted"] - cut["adds, measured"]).idxmax()
+    assert f"measured **{cut['adds, measured'][worst]:+.2f}**" in texts(test).replace("−", "-")
     nodes = table(expand(test), "node", "from nodes", "from biases", "sum")
     same_numbers(nodes["sum"], nodes.value)
     assert "You may conclude" in texts(test) and "Measured:" in texts(test)
@@ -56,7 +58,7 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
 @pytest.mark.thorough
 def test_attribution_graph_is_shown_for_a_language_model():
     test = opened(PAGE, subject="language_model")
-    assert healthy(test) and "The logit difference" in texts(test) and "only for translators" in texts(test)
+    assert healthy(test) and "The logit difference" in texts(test) and "with cuts for translators only" in texts(test)
 
 
 @pytest.mark.thorough

@@ -26,24 +26,25 @@ def choose(test, label, value):
 def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     """The page opens where the two sentences differ; at the step that writes "es" there is nothing to divide."""
     test = opened(PAGE, text=EXAMPLES[0])
-    assert healthy(test) and "A prefers **␣müde** to **␣breit**".replace("␣", "") in plain(test)
+    assert healthy(test) and "With A, the model prefers **müde** to **breit** by " in plain(test)
+    assert "and with B **breit** to **müde** by " in plain(test) and "translates the changed word itself" in plain(test)
     assert "Is it needed? (noising)**" in plain(test) and "Effect **0.99**: A's choice comes back" in plain(test)
     # Depth 0 at the changed word is 1 by definition, so the page opens at the next depth.
     assert "residual stream, depth 1, " in plain(test)
-    choose(test, "At the step that writes", 9)
-    choose(
-        test,
-        "to",
-        next(
-            each
-            for each in shipped.trace(EXAMPLES[0]).candidate_ids[8].tolist()
-            if shipped.tokenizer.texts[each] == "▁sie"
-        ),
-    )
-    assert healthy(test) and "A prefers **es** to **sie** by +2.92 nats, and B by +3.08" in plain(test)
+    choose(test, "Step that writes", 9)
+    assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
+    assert "that is a result" in plain(test) and "Too small to read" in plain(test)
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
-    assert "No effect is shown" in plain(test) and "Effect **" not in plain(test)
+    assert "no share to give" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
+    # Another page explains the same token, against the same other one.
+    assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
+    other = shipped.trace(EXAMPLES[0]).candidate_ids[8, 2]
+    choose(test, "Second token", int(other))
+    assert healthy(test)
+    assert test.query_params["graph_against"] == test.query_params["mattered_against"] == str(other)
+    test.button(key="patch_most").click().run()
+    assert healthy(test) and test.query_params["patch_step"] == "11" and "**müde** to **breit**" in plain(test)
     # Then patch in the other direction, and patch a head.
     test.query_params.clear()
     test = opened(PAGE, text=EXAMPLES[0], patch_direction="enough", patch_site="cross.outputs", patch_layer="4")
@@ -115,4 +116,5 @@ def test_sentence_without_a_partner_asks_for_a_changed_word():
     assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
     asked = json.loads(next(node.proto.json for node in test.get("bidi_component") if '"Sentence B' in node.proto.json))
     assert asked["text"] == "My sister bought a car."
+    assert "Or drag a cell" not in plain(test) and not any(each.label == "Ask" for each in test.selectbox)
     assert not opened(PAGE, text=EXAMPLES[0]).info

@@ -14,7 +14,8 @@ from itertools import product
 
 import numpy as np
 
-from transformer.ablation.continuation import telling_step
+from transformer.ablation.continuation import candidates, telling_step
+from transformer.analysis.alignment import consensus
 from transformer.analysis.word_matching import matched_positions
 from transformer.config import TransformerConfig
 from transformer.running.runs.scores import ContrastsRun
@@ -142,6 +143,64 @@ class GridRun(Run[Contrasts]):
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
         return result.stated()
+
+
+@dataclass(frozen=True)
+class DifferencesRun(Run[np.ndarray]):
+    """Run that measures how far two sentences differ at every step of a translation that both read, nats [T].
+
+    It compares the contrasts of the tokens that `question_of` chooses at each step.
+    """
+
+    text: TraceRun
+    other: TraceRun
+
+    message = "Comparing the two sentences …"
+
+    @property
+    def needs(self) -> tuple[TraceRun, TraceRun]:
+        return self.text, self.other
+
+    def compute(self, runs: Translator, text: Trace, other: Trace) -> np.ndarray:
+        return np.array([_difference(runs, text, other, step) for step in range(len(text.predicted_tokens))])
+
+
+def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
+    question = question_of(a, b, step)
+    known = dict(candidates((a, b), step, a.candidate_ids.shape[1]))
+    first, second = (np.array(known[token]) for token in question.tokens)
+    stored = float(np.ptp(first - second))
+    if np.isfinite(stored):
+        return stored
+    # A trace does not store the logits of unlikely tokens.
+    found = contrasts_of(runs, question, ())
+    return abs(found.other - found.run)
+
+
+def translates_change(a: Trace, b: Trace) -> np.ndarray:
+    """Find the steps of A's translation that are aligned with a word of A that B does not have: bool [T]."""
+    partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
+    changed = [
+        at
+        for at, token in enumerate(a.source_tokens)
+        if at not in partner or b.source_tokens[partner[at]].id != token.id
+    ]
+    # The end symbol is aligned with no word.
+    return np.append(np.isin(consensus(a), changed), False)
+
+
+def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
+    """Choose the step to show first: the sentences prefer different tokens there, and differ most.
+
+    Args:
+        a, b: traces of the two sentences.
+        differences: result of `DifferencesRun`.
+
+    Returns:
+        None if only steps that translate the changed word have different tokens.
+    """
+    telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~translates_change(a, b)
+    return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:

@@ -84,6 +84,8 @@ SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
 PICK = "pick"
+# Opacity of an outline.
+OUTLINE = 0.3
 
 
 def matrix(
@@ -102,6 +104,7 @@ def matrix(
     square: bool = False,
     masked: str = "masked",
     ink: alt.ColorValue | None = None,
+    outlined: bool = False,
 ) -> alt.Chart | alt.LayerChart:
     """Return a matrix as a heatmap with row 0 at the top.
 
@@ -121,6 +124,7 @@ def matrix(
         square: whether cells are square, which gives the chart a fixed width.
         masked: the text that replaces the number of a masked cell.
         ink: the colour of `marks`; None for a colour that is legible on `sequential` colours up to 1.
+        outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
@@ -156,7 +160,10 @@ def matrix(
     )
     clickable = clickable or picked is not None
     layers = [
-        base.mark_rect(cursor="pointer" if clickable else "default").encode(
+        base.mark_rect(
+            cursor="pointer" if clickable else "default",
+            **({"stroke": MASKED, "strokeOpacity": OUTLINE} if outlined else {}),
+        ).encode(
             color=colour if mask is None else alt.condition(f"datum.shown == '{masked}'", alt.value(MASKED), colour),
             tooltip=tooltip,
         )

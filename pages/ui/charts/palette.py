@@ -36,6 +36,20 @@ def diverging(most: float) -> alt.Scale:
     return _scale(-most, most, DIVERGING)
 
 
+def fading(most: float) -> alt.Scale:
+    """Return a scale like `diverging` in which 0 is transparent: it shows the background of the theme.
+
+    Args:
+        most: the largest absolute value.
+    """
+    below, above = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (DIVERGING[0], DIVERGING[-1]))
+    ends = [(below, 1), (below, 0), (above, 0), (above, 1)]
+    colours = [f"rgba({', '.join(map(str, colour))}, {opacity})" for colour, opacity in ends]
+    # Near 0, the hue changes where nothing is visible.
+    nothing = most * 1e-6
+    return alt.Scale(domain=[-most, -nothing, nothing, most], range=colours, interpolate="rgb", clamp=True)
+
+
 def ink_on(field: str) -> alt.ColorValue:
     """Return an Altair text colour, dark or light, that is legible on a field's `sequential` colour."""
     return either(f"datum.{field} > 0.6", DARK, LIGHT)

@@ -66,7 +66,9 @@ def frame(
     return table
 
 
-def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
+def show_numbers(
+    table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6, opened: bool = False
+) -> None:
     """Show a table in an expander, rendered only while the expander is open.
 
     Args:
@@ -74,8 +76,9 @@ def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", d
         key: the table's key; the expander's key adds the suffix "_part".
         label: the expander's label.
         digits: decimals for floating-point numbers; integers are shown in full.
+        opened: whether the expander is open at first.
     """
-    part = st.expander(label, key=f"{key}_part", on_change="rerun")
+    part = st.expander(label, opened, key=f"{key}_part", on_change="rerun")
     if part.open:
         with part:
             show_table(table, key, digits=digits)

@@ -27,6 +27,10 @@ STEPS = 25
 # Heights by which an edge may be bent, in order of preference.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
+# The axis title explains the short labels of heads.
+LABELS = "layer (5.6: head 6 of layer 5)"
+# Column titles of effects, in logits. Both say what a path adds, so cutting the path removes it.
+ADDS, ADDED = "adds, predicted", "adds, measured"
 # Distance between heads of the same layer and token, relative to the width of a token with one head. Labels fit in
 # between.
 APART = 0.34
@@ -111,7 +115,8 @@ def graph_chart(
 ) -> alt.LayerChart:
     """Return a chart of nodes and edges; clicking an edge sets the selection `PICK`, whose field `path` is 1-based.
 
-    Edges from bias nodes are dotted, and their numbers follow those of the paths.
+    Edges from bias nodes are dotted, and their numbers follow those of the paths. An edge that was cut has the width
+    and the sign of its measured effect; any other edge has those of its predicted effect.
 
     Args:
         graph: the attribution graph.
@@ -129,29 +134,31 @@ def graph_chart(
     ]
     shown = _curves(ends, nodes)
     paths = pd.concat((paths, biases), ignore_index=True)
+    measured = paths.reindex(columns=["measured"]).measured
+    drawn_effect = measured.fillna(paths.predicted)
+    signs = [f"{sign}, {'measured' if measured.notna().any() else 'predicted'}" for sign in (FOR, AGAINST)]
     told = paths.assign(
         path=range(1, len(paths) + 1),
         dashed=np.arange(len(paths)) >= len(drawn.edges),
-        size=paths.predicted.abs(),
-        sign=np.where(paths.predicted >= 0, FOR, AGAINST),
+        size=drawn_effect.abs(),
+        sign=np.where(drawn_effect >= 0, *signs),
         effect=[typeset(each, "+.3f") for each in paths.predicted],
+        cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
-    if "measured" in told:
-        told["cut"] = ["" if np.isnan(each) else typeset(each, "+.3f") for each in paths.measured]
     shown = shown.merge(told.drop(columns=["predicted"]), on="path")
     blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
     layers = range(1, int(nodes.y.max()))
     up = alt.Y(
         "y:Q",
-        title="layer",
+        title=LABELS,
         scale=alt.Scale(domain=[-0.45, nodes.y.max() + 0.5]),
         axis=alt.Axis(
             **{**AXIS, "values": [layer + 0.05 for layer in layers], "labelExpr": "round(datum.value)", "grid": False}
         ),
     )
-    tooltip = ["from:N", "to:N", alt.Tooltip("effect:N", title="predicted, logits")]
-    tooltip += [alt.Tooltip("cut:N", title="measured, logits")] if "cut" in told else []
+    tooltip = ["from:N", "to:N"]
+    tooltip += [alt.Tooltip(f"{name}:N", title=title) for name, title in (("effect", ADDS), ("cut", ADDED))]
     lines = (
         alt.Chart(shown)
         .mark_line(cursor="pointer")
@@ -167,8 +174,8 @@ def graph_chart(
             ),
             color=alt.Color(
                 "sign:N",
-                scale=alt.Scale(domain=[FOR, AGAINST], range=[blue, orange]),
-                legend=alt.Legend(title=None, **LEGEND),
+                scale=alt.Scale(domain=signs, range=[blue, orange]),
+                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
             ),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )

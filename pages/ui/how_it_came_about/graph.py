@@ -15,7 +15,7 @@ from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
-from pages.ui.how_it_came_about.drawing import bias_table, graph_chart, node_table, path_table
+from pages.ui.how_it_came_about.drawing import ADDED, ADDS, bias_table, graph_chart, node_table, path_table
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
@@ -56,10 +56,15 @@ def show_graph(reading: TracedReading) -> None:
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
         experiment = carry(reading.runs, graph_run, cuts)
-    st.markdown(describe_graph(question, graph, drawn), help=explain("logit", "head", "feed-forward"))
+    st.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
+    st.toggle(
+        f"Cut each of the {len(ends)} paths in turn and measure the effect",
+        **bind(GraphParams, "every"),
+        help="Each path is cut in a run of its own; all others stay.",
+    )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"The chart shows {drawn.kept:.0%} of the flow; thicker lines carry more",
+        f"{'Measured' if params.every else 'Predicted'} effects; {1 - drawn.kept:.0%} of them are left out",
         rows=2,
     ):
         # A chart remembers its last click, so use a new chart when a path is chosen in another way.
@@ -71,24 +76,23 @@ def show_graph(reading: TracedReading) -> None:
             on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
+    # The biases are no part that a sentence can do without, so their edges are not cut.
+    listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
+    listed = listed.rename(columns={"predicted": ADDS, "measured": ADDED})
+    # An expander remembers whether it is open, so the measured effects have one of their own, which opens by itself.
+    show_numbers(
+        listed,
+        "graph_paths_measured" if params.every else "graph_paths",
+        label="The paths",
+        digits=4,
+        opened=params.every,
+    )
     if ends:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
-    st.toggle(
-        f"Cut each of the {len(ends)} paths in turn and measure the effect",
-        **bind(GraphParams, "every"),
-        help="Each path is cut in a separate model run, in which all other paths stay.",
-    )
-    if params.every and len(ends) > 2:
-        st.markdown(
-            f"Here the rank correlation of predicted and measured effects is "
-            f"**{typeset(rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy()))}** over {len(ends)} "
-            "paths."
-        )
-    _show_conclusion(reading)
+    concluded = _show_conclusion(reading)
+    with st.expander("Details"):
+        st.markdown("  \n".join(filter(None, (describe_details(graph, drawn, paths), concluded))))
     numbers = nodes.drop(columns=["x", "y", "short"])
-    # Add edges from bias nodes only here: they are never cut, because no sentence can do without the biases.
-    paths = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
-    show_numbers(paths, "graph_paths", label="The paths", digits=4)
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
     with save_tables(
         "how-it-came-about",
@@ -102,21 +106,47 @@ def show_graph(reading: TracedReading) -> None:
             "threshold": drawn.threshold,
             "kept": drawn.kept,
         },
-        {"paths": paths, "nodes": numbers},
+        {"paths": listed, "nodes": numbers},
     ):
         experiment_buttons(reading.runs, experiment, "graph")
 
 
-def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph) -> str:
-    """Return Markdown that states the explained value, the error of the sums, and the share of the flow drawn."""
+def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+    """Return Markdown that states the explained value, what the drawing leaves out, and how cuts agree."""
     what = "The logit of" if not question.other else "The logit difference"
     return (
-        f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. Every node is the sum of "
-        f"the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The chart shows the "
-        f"{len(drawn.edges)} edges of at least {typeset(drawn.threshold, '.2f')} logits that lead to the prediction; "
-        f"they carry **{drawn.kept:.0%}** of the absolute flow. Dotted edges come from biases; "
-        f"those that lead directly to the prediction add {typeset(graph.biases[-1], '+.2f')}."
+        f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This picture leaves out "
+        f"**{1 - drawn.kept:.0%}** of the predicted effects, by size: edges below "
+        f"{typeset(drawn.threshold, '.2f')} logits, and parts that only they connect. {describe_disagreement(paths)}"
     )
+
+
+def describe_disagreement(paths: pd.DataFrame) -> str:
+    """Markdown: how far predicted and measured effects differ; without measured ones, that they are predicted."""
+    if "measured" not in paths or paths.empty:
+        return "Every width is **predicted**: a path is a hypothesis until it is cut."
+    worst = paths.loc[(paths.predicted - paths.measured).abs().idxmax()]
+    opposite = int((paths.predicted * paths.measured < 0).sum())
+    return (
+        "Every drawn path is **measured** by its cut. The largest disagreement is "
+        f"{markdown(worst['from'])} → {markdown(worst['to'])}: predicted **{typeset(worst.predicted, '+.2f')}**, "
+        f"measured **{typeset(worst.measured, '+.2f')}**. Of {len(paths)} paths, **{opposite}** "
+        f"{'has' if opposite == 1 else 'have'} the opposite sign."
+    )
+
+
+def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+    """Markdown: how exact the sums are, and how much of them is drawn."""
+    says = (
+        f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
+        f"{len(drawn.edges)} drawn edges have {drawn.kept:.0%} of the size of all edges, added up without their signs. "
+        f"Dotted edges come from biases, and are not cut; those that the token reads directly add "
+        f"{typeset(graph.biases[-1], '+.2f')}."
+    )
+    if "measured" in paths and len(paths) > 2:
+        correlation = rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy())
+        says += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
+    return says
 
 
 def _telling_path(ends: tuple[Path, ...]) -> int:
@@ -142,7 +172,7 @@ def _show_path(
 ) -> None:
     """Show the select box for a path, the effect of cutting the chosen path, and the attention row that carries it."""
     names = [
-        f"{number}. {row['from']} → {row.to} ({typeset(row.predicted, '+.2f')})"
+        f"{number}. {row['from']} → {row.to} (predicted {typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)
     ]
     key = key_for("graph_path", names)
@@ -164,9 +194,9 @@ def _show_path(
     if session.params(GraphParams).cut:
         found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
-            f"**Predicted:** without this path, {'the difference' if question.other else 'the logit'} of "
-            f"{typeset(value, '.2f')} changes by **{typeset(-predicted, '+.3f')}**. **Measured:** "
-            f"{typeset(-found, '+.3f')}."
+            f"**Measured:** the path adds **{typeset(found, '+.3f')}** to the "
+            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut takes it away. "
+            f"Predicted: {typeset(predicted, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
     if node.place is None or node.place.kind is None or node.head is None:
@@ -201,14 +231,11 @@ def _show_path(
         )
 
 
-def _show_conclusion(reading: TracedReading) -> None:
-    """Show how reliable a path's predicted effect is, according to recorded measurements."""
+def _show_conclusion(reading: TracedReading) -> str:
+    """Show how reliable a path's predicted effect is; return Markdown with the recorded numbers, or an empty text."""
     if reading.translator is None:
-        st.caption(
-            "A path is a hypothesis until it is cut. Predictions were compared with cuts over many sentences only for "
-            "translators."
-        )
-        return
+        st.caption("Over many sentences, predictions were compared with cuts for translators only.")
+        return ""
     recorded = measured(PATHS, reading.translator)
     if recorded is None:
         offer_measuring(
@@ -219,23 +246,23 @@ def _show_conclusion(reading: TracedReading) -> None:
             turns=LONG_RUNS,
             missing="It was not measured how well the graph predicts the effects of cuts in this model.",
         )
-        return
-    st.markdown(describe_conclusion(recorded))
-    st.caption(
-        f"Measured on one random token in each of {recorded.sentences} sentences, with {recorded.paths:.0f} paths per "
-        f"token; 95% intervals by bootstrap. Computed by `{PATHS.beside(reading.translator).command}`."
+        return ""
+    st.markdown(
+        "**You may conclude** that a thick path for one token *against another* is worth cutting, not that the model "
+        "needs it: the cut decides."
     )
+    return describe_recorded(recorded, PATHS.beside(reading.translator).command)
 
 
-def describe_conclusion(recorded: PathStatistics) -> str:
-    """Return Markdown with the conclusion that the recorded measurements allow, and the numbers behind it."""
+def describe_recorded(recorded: PathStatistics, command: str) -> str:
+    """Return Markdown with the agreement of predictions and cuts over many sentences, and the measuring command."""
     difference, logit, sign = (
         f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"
         for each in (recorded.difference, recorded.logit, recorded.sign)
     )
     return (
-        "**You may conclude** that a thick path for one token *against another* is worth cutting. Only the cut shows "
-        "whether the model needs the path. Predicted and measured effects have a rank correlation of "
-        f"**{difference}**, and a share of **{sign}** has the same sign. For a single logit, the correlation is only "
-        f"**{logit}**."
+        f"Over {recorded.sentences} sentences, predicted and measured effects have a rank correlation of "
+        f"**{difference}**, and a share of **{sign}** has the same sign. For a logit alone the correlation is only "
+        f"**{logit}**. Each sentence has one random token and {recorded.paths:.0f} paths; 95% intervals by bootstrap. "
+        f"Computed by `{command}`."
     )

@@ -106,7 +106,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         width=260,
         format_func=labels.__getitem__,
         key=preset(key, against),
-        on_change=lambda: session.update(GraphParams, against=st.session_state[key], path=-1),
+        on_change=lambda: session.update(GraphParams, position=position, against=st.session_state[key], path=-1),
         help="The graph splits the difference of two logits. It predicts a single logit far less well, because a "
         "change in the last norm shifts all logits together.",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+from pages.ui.params.asked import AskedToken
 from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, index, integer, one_of
@@ -44,6 +45,17 @@ class GraphParams(Params, prefix="graph_"):
     head: int = index(MAX_INDEX, UNCHOSEN)
     query: int = index(MAX_INDEX, UNCHOSEN)
     key: int = index(MAX_INDEX, UNCHOSEN)
+
+    @property
+    def asked(self) -> AskedToken | None:
+        """The chosen token; None if the page chooses it."""
+        if self.position == UNCHOSEN:
+            return None
+        return AskedToken(self.position, None if self.against in (RUNNER_UP, NOTHING) else self.against)
+
+    def asking(self, asked: AskedToken) -> Self:
+        """Return a copy for a token that was chosen on another page."""
+        return replace(self.at(asked.position), against=RUNNER_UP if asked.against is None else asked.against)
 
     def for_another_sentence(self) -> Self:
         return replace(self.for_another_translation(), query=UNCHOSEN, key=UNCHOSEN)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from pages.ui.params.asked import AskedToken
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text
@@ -65,6 +66,19 @@ class PatchParams(Params, prefix="patch_"):
     at: int = index(MAX_INDEX, UNCHOSEN)
     partner: int = index(MAX_INDEX, UNCHOSEN)
     kept: KeptPatches = parsed(KeptPatches(), KeptPatches.parse)
+
+    @property
+    def asked(self) -> AskedToken | None:
+        """The chosen token; None if the page chooses it."""
+        return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
+
+    def asking(self, asked: AskedToken) -> Self:
+        """Return a copy for a token that was chosen on another page."""
+        return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
+
+    def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
+        """Return a copy for another predicted token, from 1, and another token that it is compared with."""
+        return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)
 
     def for_another_sentence(self) -> Self:
         return replace(self.for_another_translation(), other="")

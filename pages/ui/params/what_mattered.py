@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+from pages.ui.params.asked import AskedToken
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, integer, matching, one_of
 from pages.ui.params.pages import part_of
@@ -39,6 +40,18 @@ class MatteredParams(Params, prefix="mattered_"):
     components: bool = flag()
     deletion: bool = flag()
     method: Method = one_of(tuple(METHODS), "frozen_gradient")
+
+    @property
+    def asked(self) -> AskedToken | None:
+        """The chosen token; None for the whole translation, or if the page chooses it."""
+        if self.explained in ("", WHOLE):
+            return None
+        return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
+
+    def asking(self, asked: AskedToken) -> Self:
+        """Return a copy for a token that was chosen on another page."""
+        against = NOTHING if asked.against is None else asked.against
+        return replace(self, explained=str(asked.position + 1), against=against)
 
     def for_another_sentence(self) -> Self:
         return replace(self, explained="", against=NOTHING, slow=False, deletion=False)

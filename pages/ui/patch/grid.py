@@ -10,7 +10,7 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import bare, token_label
 from pages.ui.charts.matrix import matrix
-from pages.ui.charts.palette import DARK, LIGHT, diverging, either
+from pages.ui.charts.palette import LIGHT, either, fading
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_clickable
@@ -35,6 +35,9 @@ NAMES = {
 }
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
+# Changes in nats have a scale up to at least so many times the smallest readable difference, so that small ones are
+# faint.
+FAINT = 6
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,10 @@ def show_grid(asked: Asked) -> Chosen:
     with pickers:
         chosen = _pick(asked, site, columns, cell)
     rows, labels = _labels(asked, site, columns, values.shape)
-    most = max(float(np.nanmax(np.abs(values), initial=0)), 1.0 if unit == "effect" else CLOSE)
+    largest = float(np.nanmax(np.abs(values), initial=0))
+    most = max(largest, 1.0 if unit == "effect" else FAINT * CLOSE)
+    if unit != "effect" and largest < CLOSE:
+        st.markdown(f"**Too small to read:** no patch here changes the choice by {CLOSE:g} nats.")
     with main_figure(
         both_sentences(asked.question.text, asked.question.other),
         f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
@@ -95,12 +101,13 @@ def show_grid(asked: Asked) -> Chosen:
                 rows,
                 labels,
                 name=unit,
-                scale=diverging(most),
+                scale=fading(most),
                 mask=np.isfinite(values),
                 masked=NO_PARTNER,
                 marks=("effect", marks(values)) if unit == "effect" else None,
                 picked=cell,
-                ink=either(f"abs(datum.value) > {0.6 * most}", LIGHT, DARK),
+                ink=either(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
+                outlined=True,
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
             key="patch_grid",

@@ -161,7 +161,7 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
     says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if found.effects is None:
-        return says + "No effect is shown: the two runs hardly differ."
+        return says + "The two runs hardly differ, so there is no share to give."
     effect = float(found.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED

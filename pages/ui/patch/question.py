@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import streamlit as st
 
 from attention_atlas.browser.token_labels import bare, entry_label, token_label
 from pages.ui.components.text_focus import ask_for_a_word
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import PatchParams
 from pages.ui.reading.pairs import PAIRS, resolved
 from pages.ui.reading.sentence import Reading
@@ -16,9 +18,17 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import typeset
 from transformer.ablation.continuation import candidates
-from transformer.ablation.patching import CLOSE, Contrasts, PatchingQuestion, PatchRun, question_of
+from transformer.ablation.patching import (
+    CLOSE,
+    Contrasts,
+    DifferencesRun,
+    PatchingQuestion,
+    PatchRun,
+    opening_step,
+    question_of,
+    translates_change,
+)
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
@@ -56,21 +66,35 @@ def pick_question(reading: Reading) -> Asked:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
-        st.info(
-            "**A and B are the same sentence,** so no patch changes anything, bit for bit. Change one word of B and "
-            "press Enter, or try a pair.",
+        # In lecture mode, only the main figure is shown.
+        main_figure().info(
+            "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
+            "try a pair.",
             icon=":material/edit:",
         )
         ask_for_a_word(OTHER, text)
+        raise PageEnd
+    both = TraceRun(text, target, details=True), TraceRun(other, target, details=True)
     try:
-        a, b = (reading.runs.get(TraceRun(each, target, details=True)) for each in (text, other))
+        a, b = map(reading.runs.get, both)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
     with places[0]:
-        question = _pick_step(a, b)
+        differences = reading.runs.get(DifferencesRun(*both))
+        question = _pick_step(a, b, differences)
     asked = Asked(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
-    st.markdown(_says(asked), help=explain("logit", "nats", "teacher forcing"))
+    found = reading.runs.get(PatchRun(asked.question, ()))
+    st.markdown(_says(asked, found), help=explain("logit", "nats", "teacher forcing"))
+    most = int(differences.argmax())
+    if found.close and differences[most] >= CLOSE:
+        st.button(
+            f"Go to the step where they differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
+            icon=":material/arrow_forward:",
+            key="patch_most",
+            on_click=_ask_at,
+            args=(most + 1,),
+        )
     return asked
 
 
@@ -96,30 +120,32 @@ def _take(first: str, second: str) -> None:
     session.update(PatchParams, other=second)
 
 
-def _pick_step(a: Trace, b: Trace) -> PatchingQuestion:
+def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
     """Show the choice of the predicted token, and return the question about its step."""
     last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
-    question = question_of(a, b, min(chosen, last) - 1 if chosen else None)
-    labels = {
-        number: f"{number}: {token_label(token, a.target_text)}"
-        for number, token in enumerate(a.predicted_tokens, start=1)
-    }
+    question = question_of(a, b, min(chosen, last) - 1 if chosen else opening_step(a, b, differences))
+    labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
-
-    def store() -> None:
-        number = st.session_state[key]
-        session.update(PatchParams, step=number, first=-1, second=-1, layer=-1, at=-1, partner=-1)
-
     st.selectbox(
-        "At the step that writes",
+        "Step that writes",
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
-        on_change=store,
-        help="Before this step, the model has read the same words of A's translation for both sentences. By default, "
-        "this is the first step at which the two sentences prefer different tokens.",
+        on_change=lambda: _ask_at(st.session_state[key]),
+        help="Before this step, the model has read the same words of A's translation for both sentences. In brackets: "
+        "the difference between the two choices, in nats. By default, this is a step at which the sentences prefer "
+        "different tokens: the largest difference among steps that do not translate the changed word, or else the first.",
     )
     return question
+
+
+def _step_label(trace: Trace, step: int) -> str:
+    return f"{step + 1}: {token_label(trace.predicted_tokens[step], trace.target_text)}"
+
+
+def _ask_at(number: int) -> None:
+    """Callback: ask about another step, from 1."""
+    session.store(session.params(PatchParams).at_step(number))
 
 
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
@@ -129,7 +155,9 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
     first = params.first if params.first in offered else question.tokens[0]
     others = [token for token in (params.second, *reversed(question.tokens)) if token in offered]
     tokens = first, next(token for token in others if token != first)
-    for place, field, label, token in zip(places, ("first", "second"), ("Does it prefer", "to"), tokens, strict=True):
+    for place, field, label, token in zip(
+        places, ("first", "second"), ("First token", "Second token"), tokens, strict=True
+    ):
         labels = {one: entry_label(reading.tokenizer, one) for one in offered if one == token or one not in tokens}
         key = key_for(f"patch_{field}", labels.values())
 
@@ -140,18 +168,22 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
     return tokens
 
 
-def _says(asked: Asked) -> str:
-    """Return Markdown that says which of the two tokens each sentence prefers, and by how many nats."""
-    found = asked.reading.runs.get(PatchRun(asked.question, ()))
-    first, second = asked.named(0), asked.named(1)
-    says = (
-        f"A prefers {first} to {second} by {typeset(found.run, '+.2f')} nats, and B by {typeset(found.other, '+.2f')} "
-        "(difference of the logits; below 0 it prefers the other). "
-    )
-    if found.close and asked.a.source_text != asked.b.source_text:
+def _says(asked: Asked, found: Contrasts) -> str:
+    """Return Markdown that says which of the two tokens the model prefers with each sentence, and by how many nats."""
+    names, both = [asked.named(0), asked.named(1)], (found.run, found.other)
+    first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
+    run, other = (f"{abs(value):.2f}" for value in both)
+    says = f"With A, the model prefers {first} by {run} nats, and with B "
+    says += f"by {other}. " if first == second else f"{second} by {other}. "
+    if found.close:
         says += (
-            f"**The two sentences differ by only {abs(found.other - found.run):.2f} nats here,** less than {CLOSE:g}: "
-            "the changed word hardly moves this choice, so there is no effect to divide. Choose another step."
+            "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
+            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}, so there is no effect to divide."
+        )
+    elif translates_change(asked.a, asked.b)[asked.question.step]:
+        says += (
+            "This step translates the changed word itself, so a difference is no surprise. The list of steps says how "
+            "far the others differ."
         )
     pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
     if found.close and pair is not None and pair.word:

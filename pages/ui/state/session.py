@@ -18,18 +18,24 @@ import streamlit as st
 from pages.ui.params.attention import AttentionParams, PinParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params
+from pages.ui.params.how_it_came_about import GraphParams
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.params.model import ModelParams
 from pages.ui.params.pages import KINDS_OF_PAGES
+from pages.ui.params.patch import PatchParams
 from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.state import EXAMPLES as EXAMPLES
 from pages.ui.params.state import TEXT, State
+from pages.ui.params.subject import TRANSLATOR, SubjectParams
+from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.text.sentence_list import SentenceList, sentences_in
 from transformer.text.normalisation import valid
 from transformer.values.trace import Kind
 
 # Key of the widget for choosing the device.
 DEVICE = "device"
+# Pages that explain a predicted token of the translation.
+ASKING = (PatchParams, GraphParams, MatteredParams)
 # Session-state keys.
 STATE = "_state"
 MIRRORED = "_mirrored"
@@ -87,6 +93,8 @@ def follow_address(page: str, *, write: bool = True) -> None:
         state = state.each(lambda value: value.for_another_translation())
         if just_decoded:
             state = state.with_params(decoding)
+    else:
+        state = _asking_the_same(state, before)
     st.session_state[STATE] = state = _pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
@@ -100,7 +108,29 @@ def follow_address(page: str, *, write: bool = True) -> None:
 def _opened(address: Mapping[str, str], before: State) -> State:
     """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
-    return State.from_address({**here, **address})
+    return _asking_the_same(State.from_address({**here, **address}))
+
+
+def _asking_the_same(state: State, before: State | None = None) -> State:
+    """Return a copy in which all pages that explain a predicted token explain the one that was chosen.
+
+    Args:
+        before: the state before the choice; None for an address, whose own choices stay.
+    """
+    if state.of(SubjectParams).subject != TRANSLATOR:
+        return state
+    chosen = [
+        (cls, asked)
+        for cls in ASKING
+        if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
+    ]
+    if not chosen:
+        return state
+    own, asked = chosen[0]
+    others = [state.of(cls) for cls in ASKING if cls is not own]
+    if before is None:
+        others = [each for each in others if each == each.for_another_translation()]
+    return state.with_params(*(each.asking(asked) for each in others))
 
 
 def _without_list(state: State) -> State:

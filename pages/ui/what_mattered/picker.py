@@ -65,7 +65,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
     key = key_for("mattered_other", labels.values())
 
     def store_other() -> None:
-        session.update(MatteredParams, against=st.session_state[key])
+        session.update(MatteredParams, explained=str(group[0] + 1), against=st.session_state[key])
 
     st.selectbox(
         "Compared with",

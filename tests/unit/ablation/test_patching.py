@@ -8,23 +8,29 @@ import numpy as np
 import pytest
 import torch
 
+from pages.ui.reading.pairs import PAIRS
 from tests.conftest import ONE_SHAPE
 from tests.small_models import small
 from transformer.ablation.patching import (
     Contrasts,
+    DifferencesRun,
     GridRun,
     PatchingQuestion,
     PatchRun,
     changes,
     cone,
     grid_cells,
+    opening_step,
     partners,
     patch,
+    question_of,
+    translates_change,
 )
 from transformer.analysis.word_matching import matched_positions
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.errors import InterventionError
 from transformer.model.transformer import build
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
 from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
@@ -275,3 +281,20 @@ def test_contradictory_patches_are_reported(small_translator):
         small_translator.trace("A dog.", interventions=unknown)
     # Without patches the other sentence changes nothing.
     assert Interventions(other=((1,), (1,))) == Interventions()
+
+
+@pytest.mark.parametrize(
+    ("pair", "changed", "opened"), [(PAIRS[0], ["müde"], None), (PAIRS[2], ["der", "großen"], "Bank")]
+)
+def test_first_shown_step_differs_most_and_does_not_translate_the_changed_word(shipped, pair, changed, opened):
+    target = tuple(token.id for token in shipped.trace(pair.a).predicted_tokens)
+    runs = [TraceRun(text, target, details=True) for text in (pair.a, pair.b)]
+    a, b = map(shipped.get, runs)
+    differences = shipped.get(DifferencesRun(*runs))
+    for step, difference in enumerate(differences):
+        found = shipped.get(PatchRun(question_of(a, b, step), ()))
+        assert difference == pytest.approx(abs(found.other - found.run), abs=1e-3)
+    words = [a.target_text[slice(*token.span)].strip() if token.span else "" for token in a.predicted_tokens]
+    assert [words[at] for at in np.flatnonzero(translates_change(a, b))] == changed
+    step = opening_step(a, b, differences)
+    assert (step if step is None else words[step]) == opened
