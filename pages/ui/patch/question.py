@@ -134,7 +134,8 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         on_change=lambda: _ask_at(st.session_state[key]),
         help="Before this step, the model has read the same words of A's translation for both sentences. In brackets: "
         "the difference between the two choices, in nats. By default, this is a step at which the sentences prefer "
-        "different tokens: the largest difference among steps that do not translate the changed word, or else the first.",
+        "different tokens: the one with the largest difference that does not translate the changed word, or else the "
+        "first.",
     )
     return question
 
