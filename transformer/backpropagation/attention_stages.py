@@ -1,4 +1,4 @@
-"""The stages of an attention sub-layer in the backward pass, from its output to its input."""
+"""Stages of the backward pass through an attention sub-layer, from the output to the input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.values.trace import Part, Stack
 
 
 def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
+    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of the attention input."""
     found, head, config = builder.found, builder.head, builder.found.config
     name, key, rows = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", rows_of(stack)
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
@@ -155,7 +155,7 @@ def attention(builder: StageBuilder, stack: Stack, layer: int, part: Part, dy: n
 
 
 def _read_by_heads(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> GradientStage:
-    """Return the gradient that all heads together send back to their input."""
+    """Return the stage with the gradient that all heads together send back to the sub-layer's input."""
     found, rows = builder.found, rows_of(stack)
     name = f"{stack}_layers.{layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
@@ -166,10 +166,10 @@ def _read_by_heads(builder: StageBuilder, stack: Stack, layer: int, part: Part) 
     parts = {
         each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
-    # The formula has two lines, for narrow columns.
+    # Two lines, so that the formula fits into narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # The keys and values of cross-attention read the encoder's output.
+        # In cross-attention, keys and values are computed from the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return builder.point(
         f"{stack}.{part}.read",

@@ -1,4 +1,4 @@
-"""Stages of the backward pass: a gradient with its formula, and everything needed to check it."""
+"""Stages of the backward pass: each is a gradient with its formula, and everything needed to check it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ View = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the numbers of a stage are in a parameter or an intermediate result, so that one of them can be nudged.
+    """Locates a stage's values in a parameter or an intermediate result, so that a single value can be nudged.
 
     Attributes:
         name: name of the parameter or result.
         shape: shape of the parameter or result.
-        place: function that maps a row and a column of the stage to the index in the parameter or result.
+        place: function from a row and a column of the stage to the index in the parameter or result.
     """
 
     name: str
@@ -35,13 +35,14 @@ class GradientStage(Stage):
     """A stage that shows one gradient; `array` is the gradient computed by hand.
 
     Attributes:
-        values: numbers that the gradient belongs to, [R, C].
-        reference: the gradient computed by autograd, [R, C].
-        terms_of: formula that splits each number into a sum of terms; None if it comes from a layer that is not shown.
-        point: where the numbers are in a parameter or result.
-        learned: whether they are parameters.
+        values: the values with respect to which the gradient is taken, [R, C].
+        reference: gradient computed by autograd, [R, C].
+        terms_of: formula that splits each gradient value into a sum of terms; None if the gradient comes from a layer
+            that is not shown.
+        point: location of the values in a parameter or intermediate result.
+        learned: whether the values are parameters.
         masked: whether each cell is masked, bool [R, C]; None if there is no mask.
-        tokens: token ids of the rows; empty if rows are not tokens of the vocabulary.
+        tokens: token ids of the rows; empty if rows are not vocabulary tokens.
     """
 
     values: np.ndarray
@@ -60,11 +61,11 @@ class GradientStage(Stage):
 
 @dataclass(frozen=True, eq=False)
 class StageBuilder:
-    """Makes stages from the computed gradients.
+    """Makes stages from computed gradients.
 
     Attributes:
         found: all computed gradients.
-        head: index of the head whose attention is shown, from 0.
+        head: 0-based index of the head whose attention is shown.
     """
 
     found: SentenceGradients
@@ -72,12 +73,12 @@ class StageBuilder:
 
     @property
     def seen(self) -> str:
-        """Symbol for the input of a sub-layer, in LaTeX."""
+        """LaTeX symbol for a sub-layer's input."""
         return r"\hat{x}" if self.found.config.norm == "pre" else "x"
 
     @property
     def seen_name(self) -> str:
-        """Symbol for the input of a sub-layer, for the heading of a table."""
+        """Symbol for a sub-layer's input in a table heading."""
         return "x̂" if self.found.config.norm == "pre" else "x"
 
     def point(
@@ -93,7 +94,7 @@ class StageBuilder:
         terms_of: Formula | None,
         masked: np.ndarray | None = None,
     ) -> GradientStage:
-        """Return a stage of an intermediate result.
+        """Make the stage of an intermediate result.
 
         Args:
             key, stack, layer, formula, letters: as in `Stage`.
@@ -116,13 +117,13 @@ class StageBuilder:
         view: View,
         terms_of: Formula,
     ) -> GradientStage:
-        """Return a stage of a parameter; the arguments are those of `point`."""
+        """Make the stage of a parameter; the arguments are as in `point`."""
         return self._stage(key, stack, layer, title, formula, letters, name, view, terms_of)
 
     def table(
         self, key: str, stack: Stack, title: str, formula: str, letters: str, name: str, terms_of: Formula
     ) -> GradientStage:
-        """Return a stage of a parameter with one row per token of the vocabulary; it shows the rows in `found`."""
+        """Make the stage of a parameter with one row per vocabulary token, showing only the rows in `found`."""
         found, tokens = self.found, self.found.rows[name]
 
         vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
@@ -164,7 +165,7 @@ class StageBuilder:
         shape, gradient = found.values[name].shape, view(found.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each number that it shows.
+            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each value that the view shows.
             number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 
@@ -187,7 +188,7 @@ class StageBuilder:
 
 
 def stream_before(stack: Stack, layer: int, part: Part) -> str:
-    """Return the name of the stream before a sub-layer."""
+    """Return the name of the residual stream before a sub-layer."""
     number = PARTS[stack].index(part)
     if number:
         return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"
@@ -195,6 +196,6 @@ def stream_before(stack: Stack, layer: int, part: Part) -> str:
 
 
 def read_by(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> np.ndarray:
-    """Return the input of a sub-layer, [N, D]."""
+    """Return a sub-layer's input, [N, D]."""
     pre = builder.found.config.norm == "pre"
     return builder.found.values[f"{stack}_layers.{layer}.{part}.read" if pre else stream_before(stack, layer, part)][0]

@@ -1,4 +1,4 @@
-"""Creates the stages of one sub-layer in the backward pass: residual connection, network or attention, norm."""
+"""Creates the backward stages of one sub-layer: residual connection, feed-forward network or attention, and norm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\ri
 
 
 def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Iterator[GradientStage]:
-    """Yield the stages of one sub-layer, with its norm and its residual connection."""
+    """Yield the stages of one sub-layer, with its norm and residual connection."""
     found, pre, rows = builder.found, builder.found.config.norm == "pre", rows_of(stack)
     name, key, before = f"{stack}_layers.{layer}.{part}", f"{stack}.{part}", stream_before(stack, layer, part)
     norm, d_sum = f"{name}_residual.norm", found.gradients[f"{name}.after"][0]
@@ -67,8 +67,8 @@ def norm_parameters(
     """Yield the stages of a norm's gain and bias.
 
     Args:
-        maker: creates the stages.
-        key: key of the sub-layer, the first part of the stages' keys.
+        builder: creates the stages.
+        key: first part of the stages' keys, the key of the sub-layer.
         stack, layer: as in `Stage`.
         norm: name of the norm.
         before: name of the norm's input, [1, N, D].
@@ -100,7 +100,7 @@ def norm_parameters(
 
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
+    """Return the three terms of a norm's input gradient, [N, D] each; the arguments are as in `norm_parameters`."""
     n, deviation, gain = _normed(builder, norm, before)
     dn = gain * dy
     return {
@@ -116,7 +116,7 @@ def _normed(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
 
 
 def _feed_forward(builder: StageBuilder, stack: Stack, layer: int, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the network's output, [N, D], to the gradient of its input."""
+    """Yield the stages from the gradient of the network's output, [N, D], to the gradient of the network's input."""
     found, rows = builder.found, rows_of(stack)
     name, key = f"{stack}_layers.{layer}.feed_forward", f"{stack}.feed_forward"
     hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
