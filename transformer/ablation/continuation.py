@@ -147,7 +147,7 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
 
     Returns:
         For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
-        The log-probability of any other token is NaN, and lower than all stored ones.
+        The log-probability of any other token is given as NaN, but is lower than all stored ones.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

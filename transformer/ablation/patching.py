@@ -62,7 +62,7 @@ class PatchingQuestion:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Logit differences between the two next tokens, first minus second, nats.
+    """Logit differences between the question's two next tokens, first minus second, nats.
 
     Attributes:
         run: difference in the run that is patched, before patching.
