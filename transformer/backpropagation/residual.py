@@ -25,7 +25,7 @@ class ReadGradients(NamedTuple):
 
 
 class WriteGradients(NamedTuple):
-    """Gradients dx [B, T, D] on the path past sub-layer f, dy [B, T, D] of f's output, and of the norm, if any."""
+    """Gradients on the path past sub-layer f: dx and dy, [B, T, D] each, and those of the norm, if there is one."""
 
     x: np.ndarray
     y: np.ndarray
