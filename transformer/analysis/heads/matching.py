@@ -18,8 +18,8 @@ from transformer.analysis.words import Group
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Identifies a token or word in both models by two things: its character span, relative to the end of the text, or the
-# role of a symbol; and the number of earlier occurrences.
+# Identifies a token or word in both models. The first item is the character span relative to the text's end, or the
+# role of a symbol. The second item counts earlier occurrences.
 Key = tuple[object, int]
 
 
