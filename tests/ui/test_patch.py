@@ -54,12 +54,12 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
 def test_verifying_an_experiment_recomputes_it_and_names_differences():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
     test.button(key="patch_check").click().run()
-    assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")
+    assert healthy(test) and test.success[0].value.startswith("Matches to 1e\\-05")
     messages = {node.proto.json: node for node in test.get("bidi_component")}
     carried = next(json.loads(each)["experiment"] for each in messages if '"patch-next"' in each)
     opener = next(node for each, node in messages.items() if '"mark"' in each)
     send(test, opener, "opened", carried)
-    assert healthy(test) and test.success[0].value.startswith("The same to 1e\\-05")
+    assert healthy(test) and test.success[0].value.startswith("Matches to 1e\\-05")
     saved = json.loads(Experiment.read(carried.encode()).to_json())
     saved["parts"][0]["claims"]["effect"]["value"] = [0.25]
     send(test, opener, "opened", json.dumps(saved))
@@ -67,7 +67,7 @@ def test_verifying_an_experiment_recomputes_it_and_names_differences():
     for content, says in (
         (json.dumps({**saved, "model": "abc"}), "made with the model en-de (abc)"),
         (json.dumps({**saved, "experiment": 9}), "update Attention Atlas"),
-        ("<b>no</b>", "carries no experiment"),
+        ("<b>no</b>", "contains no experiment"),
     ):
         send(test, opener, "opened", content)
         assert healthy(test, warned=True) and says in test.warning[0].value.replace("\\", "")

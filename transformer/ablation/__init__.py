@@ -1,1 +1,1 @@
-"""Ablation: measures the effect of one change, of each head alone, and of removing the heads one after the other."""
+"""Ablation: measures the effects of one change, of switching each head off, and of removing heads one after another."""

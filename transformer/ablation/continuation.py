@@ -1,4 +1,4 @@
-"""Predicts the next token with a changed model, and lets that model continue the translation."""
+"""Predicts the next token with a changed model, and lets the changed model continue the translation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """A translation read with and without interventions, and its continuation from one step with them.
+    """A translation read with and without interventions, and what the changed model writes from one step on.
 
     Attributes:
-        before: the translation, read by the model as trained.
-        after: the same translation, read by the changed model.
-        step: position of the predicted token, from 0.
-        written: the first `step` tokens of the translation, and what the changed model writes after them.
+        before: trace of the model without interventions reading the translation.
+        after: trace of the changed model reading the same translation.
+        step: 0-based position of the predicted token.
+        written: first `step` tokens of the translation, followed by what the changed model writes.
     """
 
     before: Trace
@@ -38,17 +38,17 @@ class Continuation:
 
     @property
     def next_tokens(self) -> tuple[int, int]:
-        """Ids of the most likely token at the step: as trained, and changed."""
+        """Ids of the most likely token at `step`, without and with interventions."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
 
 
 @dataclass(frozen=True)
 class RereadRun(Run[Trace]):
-    """Run in which a changed model reads an existing translation (`reread`).
+    """Model run in which a changed model reads an existing translation (`reread`).
 
     Attributes:
-        trace: run whose result contains the translation.
-        interventions: changes of the model.
+        trace: model run that produces the translation.
+        interventions: changes to the model.
 
     Raises: the errors of `TraceRun`.
     """
@@ -68,11 +68,11 @@ class RereadRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class ContinuationRun(Run[Continuation]):
-    """Run in which a changed model continues a translation that it has read (`continue_from`).
+    """Model run in which a changed model continues a translation that it has read (`continue_from`).
 
     Attributes:
-        read: run in which the changed model reads the translation.
-        step: as in `continue_from`.
+        read: model run in which the changed model reads the translation.
+        step: 0-based position of the predicted token; None takes `telling_step`.
 
     Raises: the errors of `TraceRun`.
     """
@@ -99,22 +99,22 @@ class ContinuationRun(Run[Continuation]):
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
-    """Let a changed model read the translation of a trace (teacher forcing), with details if the trace has them.
+    """Let a changed model read a trace's translation (teacher forcing), with details if the trace has details.
 
     Raises: the errors of `Translator.trace`.
     """
-    # The ids are needed, not the text: the model may have split a word into other tokens than the tokenizer does.
+    # Pass ids, not text, because the model may have split a word into other tokens than the tokenizer does.
     read = [token.id for token in before.predicted_tokens]
     return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
-    """Let a changed model continue a translation from one step.
+    """Let a changed model continue a translation from one step on.
 
     Args:
         translator: the model.
-        before, after: traces of the same translation, read by the model as trained and by the changed model (`reread`).
-        step: the position of a predicted token; None takes `telling_step`.
+        before, after: traces of the same translation, read by the unchanged model and by the changed model (`reread`).
+        step: 0-based position of a predicted token; None takes `telling_step`.
 
     Raises: the errors of `Translator.translate`.
     """
@@ -125,10 +125,11 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
 
 def telling_step(before: Trace, after: Trace) -> int:
-    """Choose the step to show, given two traces of one translation.
+    """Choose the step to show first, given traces of one translation without and with interventions.
 
-    It is the first step at which the most likely token differs, or whose row of masked or cross-attention the
-    interventions set. If there is none, it is the step whose token changed most in log-probability.
+    A step qualifies if the most likely token differs, or if the interventions set that row of masked or
+    cross-attention. The first such step is chosen or, if there is none, the step whose token changed most in
+    log-probability.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
@@ -141,12 +142,12 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
 
     Args:
         traces: traces of one translation, by different models or with different interventions.
-        step: position of the predicted token.
+        step: 0-based position of the predicted token.
         count: number of tokens to take from each trace.
 
     Returns:
-        For each token, its id and its log-probability in each trace (nats). A trace stores only its best candidates;
-        the log-probability of any other token is NaN, and is lower than those.
+        For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
+        The log-probability of any other token is given as NaN, but is lower than all stored ones.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

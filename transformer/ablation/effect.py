@@ -1,4 +1,4 @@
-"""Measures the effect of one change of the model on one sentence."""
+"""Measures how a change to the model affects one sentence."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """The effect of interventions on one sentence: results with and without them.
+    """Results for one sentence with and without interventions.
 
     Attributes:
-        before: trace of the model as trained, reading its own translation or the given one.
-        after: trace of the changed model reading the same translation. In the mode "resample", it is the first draw.
-        free: trace of the changed model writing its own translation. In the mode "resample", it is the first draw.
-        scores: scores of the changed model compared with `before`, one variant per draw: KL, TVD and ranks of each
-            step.
-        translations: translation by the changed model in each draw, R texts.
+        before: trace of the unchanged model, reading its own or the given translation.
+        after: trace of the changed model reading the same translation; in "resample" mode, the first draw.
+        free: trace of the changed model writing its own translation; in "resample" mode, the first draw.
+        scores: scores of the changed model relative to `before`, one variant per draw: KL, TVD and ranks at each step.
+        translations: the changed model's translation in each draw, R texts.
         unchanged: number of draws whose translation has exactly the tokens of `before`.
-        others: in the mode "resample", the sentence of each draw whose head outputs replace the original ones, R texts;
-            otherwise empty.
+        others: in "resample" mode, the sentence that supplies each draw's replacement head outputs, R texts; otherwise
+            empty.
     """
 
     before: Trace
@@ -45,12 +44,12 @@ class Effect:
 
     @property
     def draws(self) -> int:
-        """Number of draws R; 1 except in the mode "resample"."""
+        """Number of draws R; always 1 except in "resample" mode."""
         return len(self.translations)
 
     @property
     def step_changes(self) -> np.ndarray:
-        """Change of each token's log-probability in each draw, nats [R, T]; below 0 if the token became less likely."""
+        """Change of each token's log-probability in each draw, nats [R, T]; below 0 if a token became less likely."""
         return self.scores.log_probs - self.scores.baseline
 
     @property
@@ -60,12 +59,12 @@ class Effect:
 
     @property
     def change(self) -> float:
-        """Change of the log-probability of the whole translation, mean over the draws, nats."""
+        """Change of the whole translation's log-probability, averaged over the draws, nats."""
         return float(self.scores.change.mean())
 
     @property
     def first_difference(self) -> int | None:
-        """First step, from 0, at which the changed model writes another token; None if the translation is the same."""
+        """First 0-based step at which the changed model writes another token; None if the translation is the same."""
         old, new = ([token.id for token in trace.predicted_tokens] for trace in (self.before, self.free))
         if old == new:
             return None
@@ -75,12 +74,12 @@ class Effect:
 
 @dataclass(frozen=True)
 class EffectRun(Run[Effect]):
-    """Run that computes `effect_of` for a text.
+    """Model run that computes `effect_of` for a text.
 
     Attributes:
-        trace: run with the translation, which is the model's own or a given one.
-        interventions: the changes.
-        draws: number of draws of the mode "resample".
+        trace: model run that produces the translation, which is the model's own or a given one.
+        interventions: changes to the model.
+        draws: number of draws in "resample" mode.
 
     Raises: the errors of `TraceRun`.
     """
@@ -121,11 +120,11 @@ def effect_of(
 
     Args:
         translator: the model.
-        text: a sentence in the source language.
-        interventions: the changes.
-        target: the translation to compare on, or the ids of its tokens; None takes the model's own, as trained.
+        text: sentence in the source language.
+        interventions: changes to the model.
+        target: translation to compare on, as text or token ids; None takes the unchanged model's own.
         details: whether the traces have details, as in `Translator.trace`.
-        draws: number of draws of the mode "resample", computed as one batch.
+        draws: number of draws in "resample" mode, computed as one batch.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -152,7 +151,7 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """Return the text of the sentence that each run takes head outputs from; empty if no run uses another sentence."""
+    """Return the sentence that supplies each run's replacement head outputs; empty if no run resamples head outputs."""
     source, means = _ids(before.source_tokens), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])

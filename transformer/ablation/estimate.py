@@ -1,4 +1,4 @@
-"""Statistics of measurements: a mean with its confidence interval, and a rank correlation."""
+"""Statistics of measurements: means with confidence intervals, and rank correlations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scipy.special import stdtrit
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over sentences or draws.
+    """A mean over sentences or draws, with a confidence interval.
 
     Attributes:
         mean: the mean, float64.
-        low, high: ends of its 95 % confidence interval, in the shape of `mean`.
+        low, high: ends of the mean's 95% confidence interval, in the shape of `mean`.
     """
 
     mean: np.ndarray
@@ -23,9 +23,9 @@ class Estimate:
 
 
 def over_draws(values: np.ndarray) -> Estimate:
-    """Return the mean of R independent draws, values [R, ...], with Student's 95 % interval.
+    """Return the mean of R independent draws, [R, ...], with Student's 95% confidence interval.
 
-    A bootstrap would give too narrow an interval, because there are only a few draws.
+    A bootstrap interval would be too narrow for so few draws.
 
     Raises:
         ValueError: there are fewer than two draws, which give no interval.
@@ -39,8 +39,8 @@ def over_draws(values: np.ndarray) -> Estimate:
 
 
 def rank_correlation(estimated: np.ndarray, measured: np.ndarray) -> float:
-    """Return Spearman's rank correlation, -1 to 1, of estimated and measured numbers, [N] each."""
-    # Importing scipy.stats takes 0.7 s, and most processes never call this function.
+    """Return Spearman's rank correlation, -1 to 1, between estimated and measured values, [N] each."""
+    # Imported here because importing scipy.stats takes 0.7 s, and most processes never call this function.
     from scipy.stats import rankdata
 
     return float(np.corrcoef(rankdata(estimated), rankdata(measured))[0, 1])

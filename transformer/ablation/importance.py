@@ -1,4 +1,4 @@
-"""Measures the importance of each head for a translation, by ablation and by a gradient."""
+"""Measures each head's importance for a translation, by ablation and by a gradient."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions,
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Run, Stated
 
-# One number per head: float64 [L, H] for each kind of attention.
+# One number per head, float64 [L, H], by attention kind.
 ByHead = Mapping[Kind, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredImportance:
-    """The change of one translation's log-probability when one head is switched off, for each head.
+    """Change of a translation's log-probability when each head alone is switched off.
 
-    A change above 0 means that the translation becomes more likely without the head.
+    A positive change means that the translation becomes more likely without the head.
 
     Attributes:
-        mode: how a head is replaced.
-        measured: change of the log-probability when only this head is off, mean over the draws, nats.
-        estimated: first-order estimate of the change in the mode "zero", nats. It is minus the gradient with respect to
-            the factor that multiplies the head's output.
+        mode: how a head's output is replaced.
+        measured: change of the log-probability when only this head is off, averaged over the draws, nats.
+        estimated: first-order estimate of the change in "zero" mode, nats. The estimate is minus the gradient with
+            respect to a factor on the head's output.
         log_prob: log-probability of the translation with every head on, nats.
-        drawn: change in each draw of the mode "resample", nats, [R, L, H] for each kind of attention. In the other
-            modes R is 1.
-        changed: share of the draws, 0 to 1, in which some step prefers a token that is not the translation's. Greedy
-            decoding would then write another translation.
+        drawn: change in each draw of "resample" mode, nats, [R, L, H] for each attention kind. R is 1 in other modes.
+        changed: fraction of draws, 0 to 1, in which greedy decoding would write another translation, because some step
+            prefers another token.
     """
 
     mode: Mode
@@ -51,17 +50,18 @@ class MeasuredImportance:
 
     @property
     def agreement(self) -> float:
-        """Spearman's rank correlation, over all heads, of the measured and the estimated changes."""
+        """Spearman's rank correlation between measured and estimated changes, over all heads."""
         return rank_correlation(flattened(self.estimated), flattened(self.measured))
 
 
 @dataclass(frozen=True)
 class ImportanceRun(Run[MeasuredImportance]):
-    """Run that computes `head_importance` for a translation.
+    """Model run that computes `head_importance` for a translation.
 
     Attributes:
-        trace: run whose result contains the translation.
-        mode, seed, draws: as in `head_importance`.
+        trace: model run that produces the translation.
+        mode: how a head's output is replaced.
+        seed, draws: seed and number of draws in "resample" mode.
 
     Raises: the errors of `TraceRun`.
     """
@@ -95,15 +95,15 @@ def head_importance(
     seed: int = 0,
     draws: int = DEFAULT_DRAWS,
 ) -> MeasuredImportance:
-    """Switch off each head in turn, all in batches, and compute the gradient estimate.
+    """Measure the effect of switching off each head alone, in batches, and compute the gradient estimate.
 
     Args:
         translator: the model.
-        text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
-        mode: how a head is replaced.
-        seed, draws: seed and number of draws of the mode "resample". In each draw, the same sentence replaces every
-            head.
+        text: sentence in the source language.
+        target: translation of the sentence, as text or token ids; None takes the unchanged model's own.
+        mode: how a head's output is replaced.
+        seed, draws: seed and number of draws in "resample" mode. Within a draw, one sentence supplies the replacements
+            of all heads.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -111,7 +111,7 @@ def head_importance(
     target = [token.id for token in translator.translate(text).tokens] if target is None else target
     runs = [draws_of(Interventions(gates={head: 0.0}, mode=mode, seed=seed), draws) for head in heads]
     scores = translator.score(text, target, [run for each in runs for run in each])
-    # [H R] -> [R, H] for all H heads.
+    # [heads * draws] -> [draws, heads]
     drawn = [by_head(translator, heads, each) for each in scores.change.reshape(len(heads), -1).T]
     changes: dict[Kind, np.ndarray] = {kind: np.stack([each[kind] for each in drawn]) for kind in KINDS}
     changed = (scores.ranks > 1).any(axis=1).reshape(len(heads), -1).mean(axis=1)
@@ -127,7 +127,7 @@ def head_importance(
 
 
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
-    """Arrange one number per head as arrays [L, H] by kind of attention; NaN for heads that are not given."""
+    """Arrange one number per head as arrays [L, H] by attention kind; NaN for heads that are not given."""
     config = translator.config
     arrays: dict[Kind, np.ndarray] = {kind: np.full((config.layers_of(kind), config.heads), np.nan) for kind in KINDS}
     for (kind, layer, head), value in zip(heads, values, strict=True):
@@ -136,14 +136,14 @@ def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[floa
 
 
 def flattened(values: ByHead) -> np.ndarray:
-    """Return the numbers of all heads as one array, in the order of `all_heads`."""
+    """Concatenate all heads' numbers into one array, in the order of `all_heads`."""
     return np.concatenate([values[kind].ravel() for kind in KINDS])
 
 
 def normalised_by_layer(values: np.ndarray) -> np.ndarray:
-    """Divide the magnitudes of values [L, H] by the Euclidean norm of their layer (Michel et al. 2019, section 4.1).
+    """Divide the magnitudes of values [L, H] by their layer's Euclidean norm (Michel et al. 2019, section 4.1).
 
-    A layer that is all zeros stays unchanged.
+    A layer of zeros stays zero.
     """
     norm = np.sqrt((values**2).sum(axis=-1, keepdims=True))
     return np.abs(values) / np.where(norm == 0, 1, norm)

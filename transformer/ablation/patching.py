@@ -1,9 +1,9 @@
-"""Activation patching: copies values from the run of one sentence into the run of another, and measures the effect.
+"""Activation patching: copies values from a run on one sentence into a run on another, and measures the effect.
 
 The effect is measured on the choice between two next tokens. Source: Heimersheim and Nanda 2024, "How to use and
-interpret activation patching". A noising patch puts a corrupted value into the clean run and asks whether the place is
-needed. A denoising patch puts a clean value into the corrupted run and asks whether the place is enough. The two need
-not agree.
+interpret activation patching". A noising patch puts a corrupted value into the clean run, and tests whether the place
+is needed. A denoising patch puts a clean value into the corrupted run, and tests whether the place is enough. The two
+results need not agree.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from transformer.values.patches import Place, Site, has_heads, is_residual, kind
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# Each patched place, and the position in the other sentence whose value it takes.
+# Each place to patch, and the position in the other sentence from which to copy the value.
 Patches = tuple[tuple[Place, int], ...]
-# If the contrasts of the two sentences differ by less than this (nats), shares of the difference are not computed.
+# Patch effects are not computed if the two sentences' logit differences are closer than this, in nats.
 CLOSE = 0.5
 
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """A choice between two next tokens, which patching compares in two sentences.
+    """A choice between two next tokens, on which patching compares two sentences.
 
     Attributes:
         text: sentence whose run is patched.
         other: sentence whose run supplies the values.
-        target: ids of the translation that both runs read.
-        step: position of the predicted token, from 0.
+        target: token ids of the translation that both runs read.
+        step: 0-based position of the predicted token.
         tokens: ids of the two next tokens.
     """
 
@@ -52,23 +52,23 @@ class PatchingQuestion:
 
     @property
     def reversed(self) -> PatchingQuestion:
-        """The same question with the two sentences exchanged."""
+        """The same choice with the roles of the two sentences swapped."""
         return replace(self, text=self.other, other=self.text)
 
     @property
     def runs(self) -> tuple[TraceRun, TraceRun]:
-        """The runs of `text` and of `other`, both as trained."""
+        """The runs on `text` and on `other`, both without interventions."""
         return (TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Logit differences of the two next tokens, first minus second, nats.
+    """Logit differences between the question's two next tokens, first minus second, nats.
 
     Attributes:
-        run: difference in the run that is patched, before the patch.
+        run: difference in the run that is patched, before patching.
         other: difference in the run that supplies the values.
-        patched: difference with each patch, any shape; NaN where no patch is possible.
+        patched: difference with each patch, of any shape; NaN where no patch is possible.
     """
 
     run: float
@@ -80,26 +80,27 @@ class Contrasts:
 
     @property
     def close(self) -> bool:
-        """Whether the two runs differ by less than `CLOSE` nats."""
+        """Whether the two runs' logit differences are closer than `CLOSE` nats."""
         return abs(self.other - self.run) < CLOSE
 
     @property
     def effects(self) -> np.ndarray | None:
-        """Effect of each patch as a share of the difference between the runs: 0 as unpatched, 1 as in the other run.
+        """Effect of each patch as a fraction of the difference between the two runs: 0 as unpatched, 1 as in the other
+        run.
 
-        The share can be below 0 or above 1. None if the two runs are too close to compute one.
+        The fraction can be below 0 or above 1. None if the two runs are too close to compute a fraction.
         """
         return None if self.close else (self.patched - self.run) / (self.other - self.run)
 
     def stated(self) -> dict[str, Stated]:
-        """Return all numbers by name."""
+        """Return all values by name."""
         effects = {} if self.effects is None else {"effect": self.effects}
         return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
 
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
-    """Run that applies one set of patches together, which gives one contrast [1]; an empty set changes nothing."""
+    """Model run that applies all given patches together, giving one contrast [1]; without patches, nothing changes."""
 
     question: PatchingQuestion
     patches: Patches
@@ -117,10 +118,10 @@ class PatchRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class GridRun(Run[Contrasts]):
-    """Run that patches every cell of a grid, one at a time.
+    """Model run that patches every cell of a grid, one at a time.
 
-    The grid is [depths or layers, positions], and covers the target only up to the step. For head outputs it is [L, H];
-    such a patch changes the head at all positions that have a partner.
+    The grid is [depths or layers, positions], and covers the target only up to the question's step. For head outputs,
+    the grid is [L, H], and a patch changes the head at all positions that have a counterpart in the other sentence.
     """
 
     question: PatchingQuestion
@@ -204,12 +205,12 @@ def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:
-    """Return the question about the two tokens that sentences A and B prefer; values of B are patched into A.
+    """Return the question about the tokens that sentences A and B prefer; B's values are patched into A.
 
     Args:
         a, b: traces of the two sentences, which read the same translation.
-        step: position of the predicted token; None takes `telling_step`. If both sentences prefer the same token, the
-            second token of the question is A's second choice.
+        step: 0-based position of the predicted token; None takes `telling_step`. If both sentences prefer the same
+            token, the question's second token is A's second choice.
     """
     step = telling_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
@@ -219,7 +220,7 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
-    """Measure the contrasts of the question with each of N interventions."""
+    """Measure the question's logit differences under each of N interventions."""
     asked = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
     run, *patched = runs.get(asked).astype(float)
     (other,) = runs.get(replace(asked, text=question.other, variants=(AS_TRAINED,))).astype(float)
@@ -227,26 +228,26 @@ def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequenc
 
 
 def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
-    """Return the interventions that copy values from an unpatched trace.
+    """Return the interventions that copy values from another sentence's trace.
 
     Args:
-        patches: each place to patch, and the position in `other` whose value it takes.
-        other: trace of the other sentence, as trained.
+        patches: each place to patch, and the position in `other` from which to copy the value.
+        other: trace of the other sentence, without interventions.
     """
     source, target = (tuple(token.id for token in tokens) for tokens in (other.source_tokens, other.target_tokens))
     return Interventions(patches=dict(patches), other=(source, target))
 
 
 def reversed_patches(patches: Patches) -> Patches:
-    """Return the patches for the exchanged sentences, with the same pairs of positions."""
+    """Return patches at the same position pairs with the roles of the two sentences swapped."""
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
 def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
-    """Map the positions at a site to their partners in the other trace, which reads the same translation.
+    """Map positions at a site to the corresponding positions in the other trace, which reads the same translation.
 
-    Attention weights over source tokens (in the encoder and in cross-attention) have partners only if both sentences
-    have equally many tokens.
+    Attention weights over source tokens (in the encoder and in cross-attention) correspond only if both sentences have
+    the same number of tokens.
     """
     rows = {position: position for position in range(step + 1)}
     if site.endswith("weights") and site != "decoder.weights" and len(text.source_tokens) != len(other.source_tokens):
@@ -257,11 +258,11 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
 
 
 def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """Return the patches of each cell of a grid, an array of dicts; a dict is empty if no token has a partner.
+    """Return an array with one dict of patches per grid cell; a dict is empty if no token has a counterpart.
 
     Args:
-        site: site that the grid is about.
-        config: configuration of the model.
+        site: site that the grid covers.
+        config: model configuration.
         partner: result of `partners`.
     """
     layers = range(config.layers_of(kind_of(site)) + is_residual(site))
@@ -279,18 +280,18 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
 
 
 def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
-    """Return the patches of one head at all positions that have a partner."""
+    """Return one head's patches at all positions that have a counterpart in the other sentence."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
 
 def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:
-    """Find the residual stream cells that patches can change, for each stack: bool [1 + L, S] and [1 + L, T].
+    """Find the residual-stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
 
-    Every other cell is bit-identical in the patched run. Row 0 is the embedding, and row l the stream after l layers.
+    All other cells are bit-identical in the patched run. Row 0 is the embedding, and row l the stream after l layers.
 
     Args:
         interventions: patches of the run.
-        config: configuration of the model.
+        config: model configuration.
         source, target: numbers of tokens that the encoder and the decoder read.
     """
     reached = {
@@ -308,14 +309,14 @@ def cone(interventions: Interventions, config: TransformerConfig, source: int, t
 
 
 def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """Measure how far each residual stream cell moves between two traces with details; shapes as in `cone`.
+    """Measure how far each residual-stream cell moves between two traces with details; shapes as in `cone`.
 
-    The change is the length of the difference divided by the length of the vector before. It is exactly 0 where the two
-    are bit-identical.
+    The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where both
+    traces are bit-identical.
     """
     found = {}
     for stack in STACKS:
-        # The trace stores the stream after every sub-layer; take it after every layer.
+        # The trace stores the stream after every sub-layer. Take only the stream after every layer.
         old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
         found[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
     return found

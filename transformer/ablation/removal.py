@@ -1,4 +1,4 @@
-"""Measures how many heads a translation needs, by removing them one after the other."""
+"""Measures how many heads a translation needs, by removing heads one after another."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from transformer.values.interventions import Head, Interventions, Mode, all_head
 from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
-# Largest number of random orders in a run. Each order scores as many variants as the model has heads.
+# Maximum number of random removal orders. Each order scores as many variants as the model has heads.
 MAX_ORDERS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class RemovalCurve:
-    """The log-probability of a translation while heads are removed.
+    """A translation's log-probability as more and more heads are removed.
 
     Attributes:
-        order: the N heads in the order of their removal.
-        mode: how a head is replaced.
+        order: the N heads in removal order.
+        mode: how a head's output is replaced.
         log_probs: log-probability of the translation without the first k heads, nats, for k from 0 to N: [N + 1].
     """
 
@@ -40,7 +40,7 @@ class RemovalCurve:
 
 
 def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[Head, ...]:
-    """Order the heads by importance, least important first: without it, the translation stays most likely.
+    """Order heads by importance. The least important head is the one whose removal leaves the translation most likely.
 
     Args:
         config: model configuration.
@@ -51,7 +51,7 @@ def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[He
 
 
 def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
-    """Return all heads in random order."""
+    """Return all heads in a random order."""
     heads = all_heads(config)
     return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
 
@@ -59,15 +59,15 @@ def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
 def removal_curve(
     translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0
 ) -> RemovalCurve:
-    """Remove one head after the other, and score the same translation each time, all in batches.
+    """Remove heads one after another, and score the same translation each time, in batches.
 
     Args:
         translator: the model.
-        text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
+        text: sentence in the source language.
+        target: translation of the sentence, as text or token ids; None takes the unchanged model's own.
         order: N heads, for example from `least_important_first` or `random_order`.
-        mode: how a head is replaced.
-        seed: seed of the mode "resample". Only its first draw is used, because a curve already needs a run per head.
+        mode: how a head's output is replaced.
+        seed: seed in "resample" mode. Only the first draw is used, because a curve already needs one run per head.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -78,19 +78,19 @@ def removal_curve(
 
 
 def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
-    """Return the interventions that switch off all of these heads."""
+    """Return interventions that switch off all given heads."""
     return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)
 
 
 @dataclass(frozen=True)
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
-    """Run that computes the log-probability of a translation while heads are removed, in several orders.
+    """Model run that computes a translation's log-probability while heads are removed, in several orders.
 
-    The first order uses the importance that `head_importance` measures, and the second uses its gradient estimate. The
+    The first order uses the importance that `head_importance` measures, and the second order the gradient estimate. All
     other orders are random.
 
     Attributes:
-        importance: run that measures the importance; the curves use its mode, and the first of its draws.
+        importance: model run that measures importance; the curves use its replacement mode and its first draw.
         orders: number of random orders.
 
     Raises:

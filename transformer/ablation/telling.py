@@ -1,4 +1,4 @@
-"""Finds a change to show first: one with which the model writes another translation."""
+"""Finds a change to show first, one with which the model writes another translation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from transformer.values.kinds import KINDS
 from transformer.values.run import Run
 from transformer.values.trace import Trace
 
-# Numbers of heads to switch off: each of the best 8 alone, then 2 to 32 together. For most sentences this is enough.
+# Numbers of heads to switch off: each of the best 8 alone, then the best 2 to 32 together. This is enough for most
+# sentences.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
 
 
@@ -23,8 +24,8 @@ class TellingHeads:
     """Heads whose removal changes the translation.
 
     Attributes:
-        heads: the smallest set found, ordered by gradient estimate.
-        written: text that the model writes without them; empty if it still writes the same translation.
+        heads: smallest set of heads found, ordered by gradient estimate.
+        written: text that the model writes without the heads; empty if the translation stays the same.
     """
 
     heads: tuple[Head, ...]
@@ -33,7 +34,7 @@ class TellingHeads:
 
 @dataclass(frozen=True)
 class TellingHeadsRun(Run[TellingHeads]):
-    """Run that computes `telling_heads` for a text."""
+    """Model run that computes `telling_heads` for a text."""
 
     text: str
 
@@ -45,11 +46,11 @@ class TellingHeadsRun(Run[TellingHeads]):
 
 @dataclass(frozen=True)
 class TellingChangeRun(Run[int | None]):
-    """Run that returns the index of the first change that alters the translation; None if none does.
+    """Model run that returns the index of the first change that alters the translation; None if no change does.
 
     Attributes:
-        trace: run with the translation as trained.
-        variants: the changes, in the order to try.
+        trace: model run that produces the translation without interventions.
+        variants: interventions in the order in which to try them.
     """
 
     trace: TraceRun
@@ -70,12 +71,12 @@ class TellingChangeRun(Run[int | None]):
 def telling_heads(translator: Translator, text: str) -> TellingHeads:
     """Find a few heads without which the model writes another translation.
 
-    Each of the heads with the largest gradient estimate is switched off alone, then several of them together. If the
+    Each head with a large gradient estimate is switched off alone, then several of these heads together. If the
     translation never changes, the result is the head with the largest estimate.
 
     Args:
         translator: the model.
-        text: a sentence in the source language.
+        text: sentence in the source language.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -92,12 +93,16 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
 def first_that_changes(
     translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
-    """Return the index of the first variant with which the model writes another text, and that text; None if none does.
+    """Find the first variant with which the model writes another text.
 
     Args:
-        translator, text: as in `telling_heads`.
-        own: ids of the translation as trained.
+        translator: the model.
+        text: sentence in the source language.
+        own: token ids of the translation without interventions.
         variants: interventions to try, in one batch.
+
+    Returns:
+        The variant's index and the text; None if every variant leaves the text unchanged.
     """
     before = translator.tokenizer.decode(own)
     written = translator.translate_variants(text, variants) if variants else []

@@ -1,1 +1,1 @@
-"""Measurements of a trace, and the mathematics behind them, in numpy; they never run the model."""
+"""Measurements of a trace, and the mathematics behind them, in numpy. This package never runs the model."""

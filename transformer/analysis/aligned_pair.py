@@ -1,4 +1,4 @@
-"""Aligns a sentence with its translation: each target word or token gets one source word or token."""
+"""Aligns a sentence with its translation by choosing a source word or token for each target word or token."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from transformer.text.vocabulary import split_code
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
-# "words" uses `word_groups`. "spaces" splits at white space, as other alignment programs do.
+# "words" uses `word_groups`. "spaces" splits at whitespace, as other alignment programs do.
 Unit = Literal["words", "spaces", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "spaces", "tokens")
 
 
 @dataclass(frozen=True)
 class AlignedPair:
-    """A sentence, its translation, and the source word of each target word.
+    """A sentence and its translation, with the source word of each target word.
 
     Attributes:
         source, target: words or tokens of each sentence, without special tokens.
-        links: pairs (source index, target index), counted from 0, in the order of the target. A word without tokens has
-            no link.
+        links: (source index, target index) pairs, 0-based, in target order. A word without tokens has no link.
         weights: attention weight of each link, 0 to 1.
     """
 
@@ -47,7 +46,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
     Args:
         trace: trace of the translation.
-        aligner: cross-attention heads to use, and the step to read them at.
+        aligner: cross-attention heads to use, and the step at which to read them.
         unit: unit to align.
         codes: language codes, as in `Vocabulary.codes`; a code at the beginning of the source is not a word.
     """
@@ -60,7 +59,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     empty = np.array([not group for _, group in source], dtype=bool)
     links, weights = [], []
     for number, (_, group) in enumerate(target):
-        # In an incomplete translation, the decoder never reads the last token, so that token has no step that reads it.
+        # In an incomplete translation, the decoder never reads the last token, so no step reads that token.
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
@@ -72,14 +71,14 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
 
 def _units(tokens: Sequence[Token], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
-    """Return the words or tokens of a text from character `begin`, each with the positions of its tokens."""
+    """Return the words or tokens of a text from character `begin` on, each with the positions of its tokens."""
     spoken = [(at, token.span) for at, token in enumerate(tokens) if not token.special and token.span is not None]
     if unit == "tokens":
         return [(tokens[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":
         words = list(re.compile(r"\S+").finditer(text, begin))
         ends = [word.end() for word in words]
-        # A token that is only a space belongs to the word after it.
+        # A token that is only a space belongs to the next word.
         owners = [(bisect_right(ends, start), at) for at, (start, _) in spoken]
         return [(word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)]
     at_place = dict(spoken)

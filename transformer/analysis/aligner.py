@@ -1,4 +1,4 @@
-"""Finds the cross-attention heads that align words best, and the decoding step at which to read them."""
+"""Finds the cross-attention heads that align words best, and the decoding step at which to read these heads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
-# A head counts as an alignment head if it aligns more than this share of the target tokens.
+# A head counts as an alignment head if it aligns more than this fraction of the target tokens.
 ALIGNS = 0.5
 
 
@@ -23,11 +23,11 @@ class Aligner:
     from Neural Machine Translation", section 4).
 
     Attributes:
-        layer: layer of the heads, from 0.
-        heads: heads from 0, best first.
-        step: "predicted" if the step that predicts a target token aligns it; "read" if the next step does, which reads
-            the token.
-        agreement: share of the target tokens, 0 to 1, that the best head aligns in the same way as the mean of all
+        layer: 0-based layer of the heads.
+        heads: 0-based heads, best first.
+        step: "predicted" if a target token is aligned by the step that predicts the token, "read" if by the next step,
+            which reads the token.
+        agreement: fraction of target tokens, 0 to 1, that the best head aligns in the same way as the mean of all
             heads.
         tokens: number of target tokens over which the agreement was measured.
     """
@@ -40,10 +40,10 @@ class Aligner:
 
 
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
-    """Choose the alignment heads of a model from the metrics of its cross-attention over many sentences.
+    """Choose a model's alignment heads, given the metrics of its cross-attention over many sentences.
 
-    The layer and the step are those of the head that agrees best with the mean of all heads. Other heads of that layer
-    are added if they align more than half of the tokens at that step.
+    The head that agrees best with the mean of all heads determines layer and step. Other heads in the layer are added
+    if they align more than half of the tokens at that step.
 
     Returns:
         The heads and the step; None if no head aligns more than half of the tokens.

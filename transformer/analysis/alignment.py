@@ -1,7 +1,7 @@
 """Aligns target tokens with source tokens by cross-attention.
 
 N = T - 1 is the number of target tokens that the decoder both predicts and reads, `trace.target_tokens[1:]`. The start
-symbol is not one of them. All functions also accept words instead of tokens, after `merge_words` has merged them.
+symbol is not among them. All functions also accept words instead of tokens, once `merge_words` has merged the tokens.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 
 from transformer.values.trace import Trace
 
-# A link is a pair (target position, source position).
+# A (target position, source position) pair.
 Link = tuple[int, int]
 
 
 def alignment_rows(trace: Trace, *, shift: bool) -> np.ndarray:
-    """Return the row of cross-attention that aligns each target token, [L, H, N, S].
+    """Return the cross-attention row that aligns each target token, [L, H, N, S].
 
     Args:
         trace: trace of a translation.
-        shift: take the step that reads the token (Shift-Att) instead of the step that predicts it (Naive-Att). Source:
-            Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation".
+        shift: whether to take the step that reads the token (Shift-Att) instead of the step that predicts it
+            (Naive-Att). Source: Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation".
     """
     return trace.cross[:, :, 1:] if shift else trace.cross[:, :, :-1]
 
@@ -48,10 +48,11 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 
 
 def consensus(trace: Trace) -> np.ndarray:
-    """Align by the mean of all heads of all layers, at the step that predicts the token: int [N].
+    """Align by the mean of all heads in all layers, at the step that predicts the token: int [N].
 
-    The result replaces a human alignment, which does not exist for a typed sentence. All heads are used because the
-    best layer and the best step differ between models. Chen et al. use the third of six layers with `shift`.
+    The result replaces a human alignment, which does not exist for a sentence that a user typed. All heads are used
+    because the best layer and the best step differ between models. Chen et al. use the third of six layers with
+    `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
     return hard_alignment(weights, special_columns(trace))
@@ -65,38 +66,38 @@ def special_columns(trace: Trace) -> np.ndarray:
 def coverage(weights: np.ndarray) -> np.ndarray:
     """Sum the attention that each source position receives over all N steps, [..., N, S] to [..., S].
 
-    The sums add up to N. A sum far below 1 means that the source token received hardly any attention; a sum far above 1
-    means a lot. Source: Tu et al. 2016, "Modeling Coverage for Neural Machine Translation".
+    The sums add up to N. A sum far below 1 means that the source token received hardly any attention, and a sum far
+    above 1 that it received a lot. Source: Tu et al. 2016, "Modeling Coverage for Neural Machine Translation".
     """
     return weights.sum(axis=-2)
 
 
 def special_share(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
-    """Return the share of each row that lies on special source tokens (the end symbol): [..., N, S] to [..., N].
+    """Return the fraction of each row on special source tokens (the end symbol): [..., N, S] to [..., N].
 
-    A large share, near 1, means that the step needed little information from the source. Source: Ferrando and
-    Costa-jussà 2021, "Attention Weights in Transformer NMT Fail Aligning Words Between Sequences but Largely Explain
-    Model Predictions".
+    A fraction near 1 means that the step needed little information from the source. Source: Ferrando and Costa-jussà
+    2021, "Attention Weights in Transformer NMT Fail Aligning Words Between Sequences but Largely Explain Model
+    Predictions".
     """
     return weights[..., special].sum(axis=-1)
 
 
 def links(alignment: np.ndarray) -> frozenset[Link]:
-    """Convert an alignment, int [N], to pairs (target position, source position)."""
+    """Convert an alignment, int [N], to (target position, source position) pairs."""
     return frozenset((target, int(source)) for target, source in enumerate(alignment))
 
 
 def alignment_error_rate(
     proposed: Collection[Hashable], sure: Collection[Hashable], possible: Collection[Hashable] = ()
 ) -> float:
-    """Return the alignment error rate, 0 to 1, of an alignment compared with a human one.
+    """Return the alignment error rate, 0 to 1, of a proposed alignment compared with a human one.
 
     Source: Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models".
 
     Args:
-        proposed: the links A to evaluate.
-        sure: the links S that every correct alignment contains.
-        possible: links that a correct alignment may contain; P is the union of these and S.
+        proposed: links A to evaluate.
+        sure: links S that every correct alignment contains.
+        possible: links that a correct alignment may contain; P is the union of these links and S.
 
     Returns:
         1 - (|A and S| + |A and P|) / (|A| + |S|).

@@ -1,7 +1,7 @@
-"""Analyses sinusoidal positional encodings: their wavelengths, distances, and the rotation between two positions.
+"""Analyses sinusoidal positional encodings: wavelengths, distances, and the rotation between two positions.
 
-See "Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All numbers
-are float64. Letters: P positions, D dimensions.
+See "Attention Is All You Need", section 3.5. `transformer.model.sinusoids` computes the encodings themselves. All
+numbers are float64. Letters: P positions, D dimensions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from transformer.model.sinusoids import frequencies, sine_and_cosine_dimensions
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """Values of a matrix between positions, grouped by the offset between the two positions.
+    """Values of a position-by-position matrix, grouped by the offset between both positions.
 
     Attributes:
         offsets: distances in positions, 0 to P - 1.
-        mean: mean over all pairs of positions with that offset, [P].
+        mean: mean over all pairs of positions with each offset, [P].
         spread: largest minus smallest value among these pairs, [P]; 0 if the value depends only on the offset.
     """
 
@@ -34,16 +34,16 @@ def wavelengths(d_model: int) -> np.ndarray:
 
 
 def halves_order(d_model: int) -> np.ndarray:
-    """Return the order of dimensions, [D], that turns an interleaved encoding into one in halves.
+    """Return the order of dimensions, [D], that converts an interleaved encoding to one in halves.
 
-    Interleaved encodings alternate sines and cosines; in halves, all sines come first. `interleaved[:, order]` is in
-    halves, and `order.argsort()` is the inverse.
+    Interleaved encodings alternate sines and cosines; encodings in halves have all sines first. `interleaved[:, order]`
+    is in halves, and `order.argsort()` is the inverse.
     """
     return np.concatenate(sine_and_cosine_dimensions(d_model, halves=False))
 
 
 def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
-    """Set random values to 0 and scale the others up, as in training (Srivastava et al. 2014).
+    """Set random values to 0 and scale all others up, as in training (Srivastava et al. 2014).
 
     Args:
         table: any array.
@@ -57,18 +57,18 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
 
 
 def dot_products(table: np.ndarray) -> np.ndarray:
-    """Return the dot product of each two positions, [P, D] to [P, P]."""
+    """Return the dot product between any two positions, [P, D] to [P, P]."""
     return table @ table.T
 
 
 def distances(table: np.ndarray) -> np.ndarray:
-    """Return the Euclidean distance of each two positions, [P, D] to [P, P]."""
-    # Subtract the vectors: computed from dot products, a small distance would lose half of its digits.
+    """Return the Euclidean distance between any two positions, [P, D] to [P, P]."""
+    # Subtract the vectors, because a small distance computed from dot products would lose half of its digits.
     return np.stack([np.linalg.norm(table - position, axis=1) for position in table])
 
 
 def by_offset(matrix: np.ndarray) -> Offsets:
-    """Average a symmetric matrix [P, P] between positions over each offset."""
+    """Average a symmetric position-by-position matrix, [P, P], over each offset."""
     diagonals = [np.diagonal(matrix, offset) for offset in range(len(matrix))]
     return Offsets(
         offsets=np.arange(len(matrix)),
@@ -80,12 +80,12 @@ def by_offset(matrix: np.ndarray) -> Offsets:
 def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
     """Return the matrix M [D, D] that moves any position by the offset: M @ PE[p] = PE[p + offset].
 
-    M rotates each pair (sin, cos) by the offset times the pair's frequency. M is therefore orthogonal, and its
-    transpose is its inverse. Section 3.5 of the paper states that such a map exists.
+    M rotates each (sin, cos) pair by the offset times the pair's frequency. M is therefore orthogonal, and its inverse
+    is its transpose. Section 3.5 of the paper states that such a linear map exists.
 
     Args:
         offset: number of positions; may be negative.
-        d_model: even width D.
+        d_model: model width D, an even number.
         halves: whether the encoding has all sines first, then all cosines, instead of alternating them.
     """
     angles = offset * frequencies(d_model)
@@ -98,7 +98,7 @@ def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def binary_counter(length: int, bits: int) -> np.ndarray:
-    """Return the binary digits of the positions 0 to P - 1, uint8 [P, bits], fastest digit first as in the encoding.
+    """Return the binary digits of positions 0 to P - 1, uint8 [P, bits], fastest digit first as in the encoding.
 
     Bit b repeats every 2^(b + 1) positions.
     """

@@ -16,9 +16,9 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
-# Number of tokens whose values are shown: those with the largest weights.
+# Number of tokens whose value vectors are shown: the tokens with the largest weights.
 MIXED = 3
-# The link to show is chosen among this many links of a word, those that stand out most.
+# The link to show is chosen among this many of a word's links, those that stand out most.
 OUTSTANDING = 3
 # English and German articles. A link to one tells a user little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
@@ -26,13 +26,13 @@ ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des"
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One row of numbers in a frame: a number for each token, word, layer or dimension.
+    """One row of numbers in a frame, with a number for each token, word, layer or dimension.
 
     Attributes:
         name: name of the quantity.
-        of: kind of thing that each number belongs to.
+        of: what the numbers belong to, such as "source" for source tokens.
         numbers: the numbers, [N].
-        at: id in the vocabulary that each number belongs to, int [N]; None if number i belongs to the i-th thing.
+        at: vocabulary id for each number, int [N]; None if number i belongs to item i.
         seen: whether the mask allows each token, bool [N]; None if there is no mask.
         token: position of the source token that the vector belongs to; -1 if there is none.
     """
@@ -51,9 +51,9 @@ class Frame:
 
     Attributes:
         name: name of the frame.
-        row: index of the word, token or step that the frame is about, from 0.
+        row: 0-based index of the word, token or step that the frame is about.
         lines: rows of numbers to show.
-        kind, layer, head: head whose numbers the frame shows; None and -1 if it shows no head.
+        kind, layer, head: head that the numbers come from; None and -1 if the frame shows no head.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Frame:
 
 
 def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int) -> tuple[Frame, ...]:
-    """Return the film of a source word, from the word to the step in which the decoder reads its translation.
+    """Return a film about a source word, from reading the word to the step in which the decoder reads its translation.
 
     The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
     the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
@@ -75,8 +75,8 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     Args:
         trace: trace with details, from a model with an encoder and a decoder.
         weights: weights of the model.
-        metrics: head metrics for each kind of attention.
-        word: index of the source word, from 0; -1 for the first token.
+        metrics: head metrics for each attention kind.
+        word: 0-based index of the source word; -1 for the first token.
 
     Raises:
         ValueError: the trace has no details.
@@ -109,7 +109,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
-    # The stream after each layer, without the states between its sub-layers.
+    # The stream after each layer, without the states between sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
     back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])

@@ -1,4 +1,4 @@
-"""Prepares one kind of attention for display: by token or by word, with or without special tokens."""
+"""Prepares attention for display: by token or by word, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from transformer.values.trace import Kind, Trace
 
 @dataclass(frozen=True)
 class Axes:
-    """The rows and columns of an attention map: R groups of query positions, C groups of key positions.
+    """Rows and columns of an attention map: R groups of query positions, C groups of key positions.
 
     Attributes:
-        kind: kind of attention.
+        kind: attention kind.
         row_positions, column_positions: positions of each row and column in the trace's arrays.
         rows, columns: tokens of each row and column.
-        predicted: tokens that each row predicts; None for the encoder, or if they are unknown.
+        predicted: tokens that each row predicts; None for the encoder, or if the predicted tokens are unknown.
         row_text, column_text: texts that the tokens' spans refer to.
         words: whether tokens are merged into words.
         special: whether start and end symbols are included.
@@ -39,14 +39,14 @@ class Axes:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Attention of all layers and heads, ready to be shown.
+    """Attention of all layers and heads of one attention kind, ready to be shown.
 
     Attributes:
         axes: rows and columns of the maps.
-        weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
-        mask: bool [R, C], True where the row may look; the weight is 0 elsewhere.
-        hidden: share of each row that lies on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. The other
-            columns were scaled up to sum to 1.
+        weights: attention weights, [L, H, R, C]; rows are queries and sum to 1, columns are keys.
+        mask: bool [R, C], True where the row may look; all other weights are 0.
+        hidden: share of each row on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. The visible columns
+            were scaled up to sum to 1.
     """
 
     axes: Axes
@@ -67,12 +67,12 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
     """Choose the rows and columns to show.
 
     Args:
-        trace: trace of a run.
-        kind: kind of attention.
-        words: merge tokens into words.
-        special: include start and end symbols. If False, their columns are removed, and in self-attention also their
-            rows. Rows that could look only at removed columns are removed too. A text that has only such symbols keeps
-            them.
+        trace: trace of a model run.
+        kind: attention kind.
+        words: whether to merge tokens into words.
+        special: whether to include start and end symbols. If False, their columns are removed, and in self-attention
+            also their rows. Rows that could look only at removed columns are removed too. A text of nothing but such
+            symbols keeps them.
     """
     row_tokens, column_tokens = trace.query_tokens(kind), trace.key_tokens(kind)
     row_text = trace.source_text if kind == "encoder" else trace.target_text
@@ -104,9 +104,9 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
-    """Return the attention to show; the arguments are those of `axes_of`.
+    """Return the attention weights to show; the arguments are as in `axes_of`.
 
-    `merge_words` merges tokens into words. If symbols are hidden, the rest of each row is scaled to sum to 1.
+    `merge_words` merges tokens into words. If symbols are hidden, the visible part of each row is scaled to sum to 1.
     """
     axes = axes_of(trace, kind, words=words, special=special)
     rows, columns = axes.row_positions, axes.column_positions
@@ -120,7 +120,7 @@ def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each row to a sum of 1 after columns were removed.
+    """Scale each row to a sum of 1, after some columns were removed.
 
     Args:
         weights: attention weights, [..., R, C].

@@ -1,4 +1,4 @@
-"""Finds the words that each word looks at and those that look at it, over all heads of all kinds of attention."""
+"""Finds the words that each word looks at, and the words that look at it, over all heads and attention kinds."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Heads with these names look at a fixed position, whichever token is there.
+# Names of heads that look at a fixed offset, whatever token is there.
 POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one sentence of a run, without start and end symbols.
+    """The words of a sentence or translation, without start and end symbols.
 
     Attributes:
         text: text that the tokens' spans refer to.
-        tokens: of each word.
-        rows: positions of each word's queries. In the encoder these are the word's own positions, and in the decoder
-            the steps that wrote it.
-        columns: positions of each word's keys; empty for the last word of a translation if the decoder never read it.
+        tokens: tokens of each word.
+        rows: query positions of each word: the word's own positions in the encoder, the steps that wrote the word in
+            the decoder.
+        columns: key positions of each word; empty for a translation's last word if the decoder never read it.
         spoken: whether each word contains a letter or a digit.
     """
 
@@ -45,15 +45,15 @@ class Words:
 
 @dataclass(frozen=True)
 class WordLink:
-    """Attention from one word to another, in the head where it exceeds the head's usual weight most.
+    """Attention from one word to another, in the head where it most exceeds the head's usual weight.
 
     Attributes:
-        kind: kind of attention.
-        row, column: the word that looks and the word that it looks at, as indices in their sentences, from 0.
-        layer, head: the head, counted from 0.
-        weight: attention from one word to the other, 0 to 1: the mean over the row's queries of the sum over the
-            column's keys.
-        beyond: the weight minus the head's usual weight.
+        kind: attention kind.
+        row, column: word that looks and word that is looked at, as 0-based indices in their sentences.
+        layer, head: 0-based layer and head.
+        weight: attention from one word to the other, 0 to 1: summed over the column's keys, averaged over the row's
+            queries.
+        beyond: `weight` minus the head's usual weight.
     """
 
     kind: Kind
@@ -73,7 +73,7 @@ def source_words(trace: Trace) -> Words:
 
 
 def target_words(trace: Trace) -> Words:
-    """Return the words of the translation; rows are the steps that wrote a word, and columns those that read it."""
+    """Return the translation's words; rows are the steps that wrote a word, columns the steps that read it."""
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = _spelled(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
@@ -81,23 +81,23 @@ def target_words(trace: Trace) -> Words:
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
-    """Return the links between words of a run, in descending order of `beyond`.
+    """Return the links between words in a trace, in descending order of `beyond`.
 
     There is one link for each two words that may look at each other. It belongs to the head in which the weight exceeds
     the head's usual weight most. The usual weight is the larger of two means over the other rows, including those of
     symbols: on the same word, and at the same distance. Ties are sorted by kind, row and column. The attention browser
     ranks links in the same way.
 
-    Start symbols, end symbols, and words without a letter or a digit have no links. Links to the word itself or to its
-    neighbours are left out, and so are weights that do not exceed the usual one. Heads that are named after a position
-    are not considered.
+    Start symbols, end symbols, and words without a letter or a digit have no links. Links from a word to itself or to a
+    neighbour are left out, and so are weights that do not exceed the usual weight. Heads that are named after a
+    position are ignored.
 
     Args:
-        trace: trace of a run.
-        metrics: head metrics of each kind of attention to consider.
+        trace: trace of a model run.
+        metrics: head metrics of each attention kind to consider.
 
     Returns:
-        The links of all given kinds.
+        The links of all given attention kinds.
     """
     source, target = source_words(trace), target_words(trace)
     found: list[WordLink] = []
@@ -109,11 +109,11 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
 
 
 def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[WordLink], list[WordLink]]]:
-    """Group links by word, in the order of the links.
+    """Group links by word, keeping their order.
 
     Returns:
-        For each word, the links from it and the links to it. The key is a pair: whether the word is in the source, and
-        the word's index in its sentence, from 0.
+        For each word, the links from the word and the links to the word. A key is a pair: whether the word is in the
+        source, and the word's 0-based index in its sentence.
     """
     found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
@@ -125,11 +125,11 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
 
 
 def across(trace: Trace) -> tuple[list[int], list[int]]:
-    """Pair each word with the word of the other sentence that has the most cross-attention with it, mean of all heads.
+    """Pair each word with the word in the other sentence that has the most cross-attention with it, mean of all heads.
 
     Returns:
-        For each source word, the index of the translated word that looks at it most. For each translated word, the
-        index of the source word that it looks at most. The index is -1 if there is no word with a letter or a digit.
+        For each source word, the index of the target word that looks at it most. For each target word, the index of the
+        source word that it looks at most. The index is -1 for a word without a letter or digit, or without a partner.
     """
     source, target = source_words(trace), target_words(trace)
     if not source.columns or not target.rows:
@@ -195,7 +195,7 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
     Args:
         weights: attention weights, [..., R, C].
         mask: whether each row may look at each column, bool [R, C].
-        distance: position of the column minus that of the row, int [R, C].
+        distance: position of the column minus position of the row, int [R, C].
         same: whether rows and columns are words of the same sentence. If so, the distance also counts, and the other
             rows' weights on themselves do not.
 

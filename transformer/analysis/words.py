@@ -19,17 +19,17 @@ WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-# Punctuation of these scripts. No space follows it, so it also ends a word when another word comes next.
+# Punctuation of these scripts. No space follows such a mark, so it also ends a word when another word comes next.
 WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
 @dataclass
 class _Unit:
-    """Tokens that cannot be in different words: all tokens of one character, and the white space before it.
+    """Tokens that cannot be in different words: all tokens of one character, and the whitespace before it.
 
     Attributes:
         positions: positions of the tokens.
-        start, end: characters [start, end) of the text that they cover, without surrounding white space.
+        start, end: characters [start, end) of the text that the tokens cover, without surrounding whitespace.
         special: whether the unit is a special token.
     """
 
@@ -39,19 +39,19 @@ class _Unit:
     special: bool
 
 
-# Cached, because several parts of a page need the groups of the same sentence, about a dozen times per script run.
+# Cached, because several parts of a page group the same sentence, about a dozen times per script run.
 @lru_cache(maxsize=256)
 def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
     """Group token positions into the words of the text.
 
-    A word ends at white space, which belongs to the word after it. Punctuation before or after a word is a word of its
-    own: "Yes." is two words, "didn't" is one. Each special token is a word of its own. In scripts without spaces
-    between words, every token is a word. In such a text, letters of other scripts, digits and punctuation form words as
-    elsewhere. Tokens of one character belong to the same word.
+    A word ends at whitespace, which belongs to the next word. Punctuation before or after a word is a separate word:
+    "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
+    words, every token is a word. In a text in such a script, letters of other scripts, digits and punctuation form
+    words as usual. Tokens of one character belong to the same word.
 
     Args:
-        tokens: tokens in the order of the text.
-        text: text that their spans refer to.
+        tokens: tokens in text order.
+        text: text that the tokens' spans refer to.
     """
     groups: list[list[_Unit]] = []
     for unit in _units(tokens, text):
@@ -68,7 +68,7 @@ def groups_of(tokens: Sequence[Token], text: str, *, words: bool) -> tuple[Group
 
 
 def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
-    """Return whether any token of a group covers a letter or a digit of the text."""
+    """Return whether any token in a group covers a letter or a digit."""
     spans = [tokens[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
@@ -98,7 +98,7 @@ def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim white space from the characters [start, end); return [end, end) if there is only white space."""
+    """Trim whitespace from the characters [start, end); return [end, end) if there is only whitespace."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -114,7 +114,7 @@ def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
 
 
 def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
-    """Yield the groups of punctuation marks before a word (one unit each), the word, and the marks after it."""
+    """Yield the punctuation marks before a word (one unit each), the word, and the marks after the word, as groups."""
     begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
         if all(marks[:end]) or all(marks[end:]):
@@ -147,7 +147,7 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Return whether any token of a word may look at any token of another, bool [row words, column words]."""
+    """Return whether any token of one word may look at any token of another, bool [row words, column words]."""
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 

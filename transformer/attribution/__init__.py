@@ -1,1 +1,1 @@
-"""Attribution: the tokens and words that mattered for a prediction; one file per method, one type of result."""
+"""Attribution: measures which tokens and words mattered for a prediction, with one file per method."""

@@ -1,7 +1,8 @@
 """Tests whether attribution methods agree, and whether they agree more than by chance.
 
-Kendall's tau-b compares two rankings of the same tokens. With few tokens unrelated rankings agree often: their tau has
-mean 0 and a deviation that only depends on the number of tokens (Kendall 1938, "A New Measure of Rank Correlation").
+Kendall's tau-b compares two rankings of the same tokens. With few tokens, unrelated rankings often agree: their tau has
+mean 0, and a standard deviation that depends only on the number of tokens (Kendall 1938, "A New Measure of Rank
+Correlation").
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ import numpy as np
 
 from transformer.attribution.attribution import Attribution, Method
 
-# 95 % of a normal distribution are within this number of standard deviations.
+# 95% of a normal distribution lies within this many standard deviations of the mean.
 BAND = 1.96
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The agreement of M methods on the source of one target.
+    """Agreement between M methods about the source tokens that mattered for one target.
 
     Attributes:
         methods: names of the methods.
-        columns: the N columns of the source that were ranked.
-        tau: Kendall's tau-b of each pair, [M, M]; NaN where a method gives every column the same score.
-        same_first: whether each pair puts the same column first, bool [M, M].
-        chance: half the width of the band in which 95 % of unrelated rankings lie.
+        columns: the N source columns that were ranked.
+        tau: Kendall's tau-b of each pair of methods, [M, M]; NaN if a method gives every column the same score.
+        same_first: whether each pair of methods ranks the same column first, bool [M, M].
+        chance: half the width of the interval that contains tau for 95% of unrelated rankings.
     """
 
     methods: tuple[Method, ...]
@@ -38,16 +39,17 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Return a mask of the pairs that agree or disagree more than unrelated rankings do, bool [M, M]."""
+        """Mask of the method pairs that agree or disagree more than unrelated rankings do, bool [M, M]."""
         return abs(self.tau) > self.chance
 
 
 def agreement(attributions: Sequence[Attribution], columns: Sequence[int], target: int = 0) -> Agreement:
-    """Compare methods on one target.
+    """Compare the source rankings of several methods for one target.
 
     Args:
-        attributions: attributions of the same targets and groups. Negative scores rank below scores of 0.
-        columns: columns of the source to rank, for example all words but no special tokens.
+        attributions: one attribution per method, all of the same targets and token groups. Negative scores rank below
+            0.
+        columns: source columns to rank, for example all words but no special tokens.
         target: index of the target.
 
     Raises:
@@ -67,8 +69,8 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
 
 
 def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Return Kendall's tau-b of two lists of scores [N]; NaN if all scores of a list are equal."""
-    # Import it only when needed: importing scipy.stats takes 0.7 s, and few processes call this function.
+    """Return Kendall's tau-b between two lists of scores, [N] each; NaN if all scores in one list are equal."""
+    # Imported here because importing scipy.stats takes 0.7 s, and few processes call this function.
     from scipy.stats import kendalltau
 
     return float(np.asarray(kendalltau(one, other, variant="b"))[0])

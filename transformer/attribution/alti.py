@@ -1,4 +1,4 @@
-"""ALTI+: rates each summand of a layer by how close it is to the sum, then rolls out the layers.
+"""ALTI+: rates each vector in a layer's sum by its closeness to the sum, then combines all layers by rollout.
 
 Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI), and
 "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
@@ -20,21 +20,21 @@ from transformer.values.weights import Weights
 
 
 def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Return the rollout of `mixing_by_proximity` for a trace with details."""
+    """Compute ALTI+ scores by rolling out `mixing_by_proximity`. The run's trace must have details."""
     source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
     return shares("alti", run.trace, targets, source, prefix)
 
 
 def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
-    """Apply `proximity_shares` to every attention layer of a trace with details."""
+    """Compute the `proximity_shares` of every attention layer. The trace must have details."""
     return mixing_of(trace, weights, proximity_shares)
 
 
 def proximity_shares(transformed: Transformed) -> np.ndarray:
-    """Return each vector's share of its row's sum y, [R, C]: c = max(0, |y| - |y - T|) in the 1-norm, over the row's
-    sum of c.
+    """Return each vector T's share of its row's sum y, [R, C], by closeness.
 
-    If no vector of a row is closer to the sum than the zero vector is, all shares of the row are NaN.
+    The closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the row's sum of c. All shares of
+    a row are NaN if no vector of the row is closer to y than the zero vector is.
     """
     output = transformed.output
     distances = np.stack([abs(output - vectors).sum(axis=-1) for vectors in transformed.vectors.swapaxes(0, 1)], axis=1)

@@ -1,6 +1,6 @@
-"""The result type of all attribution methods: scores over the source and over the prefix written so far.
+"""The result type of all attribution methods: scores of the source tokens and of the target tokens written so far.
 
-Letters: R targets, S source tokens, T target tokens. The score of a word is the score of all its tokens together.
+Letters: R targets, S source tokens, T target tokens. A word's score covers all of its tokens.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from transformer.values.weights import Weights
 if TYPE_CHECKING:
     from transformer.model.transformer import Transformer
 
-# The name of a method, a key of METHODS.
+# Name of an attribution method, a key of METHODS.
 Method = str
 
 
 @dataclass(frozen=True)
 class MethodEntry:
-    """The description of a method and of its scores.
+    """Description of an attribution method and of the method's scores.
 
     Attributes:
-        title: name of the method on a page.
+        title: the method's name on a page.
         text: one sentence about what the method does.
-        unit: of a score.
+        unit: unit of a score.
         signed: whether a score can be negative, that is, count against the predicted word.
-        contrastive: whether it can explain why one token was predicted rather than another.
-        adds_up: "separately" if the scores sum to 1 over the source and to 1 over the prefix; "together" if they sum to
-            one number over both; "no" if their sum has no meaning.
-        measured: whether it reruns the model on changed input instead of reading the numbers of one run.
-        as_trained: whether it only works without interventions, on the model as it was trained.
-        slow: whether it takes long on a long sentence.
-        baseline: the reference that its numbers are compared with.
+        contrastive: whether the method can explain why one token was predicted rather than another.
+        adds_up: "separately" if the scores sum to 1 over the source and to 1 over the prefix; "together" if the scores
+            over both have one meaningful sum; "no" if a sum has no meaning.
+        measured: whether the method reruns the model on changed input, instead of using values recorded in one run.
+        as_trained: whether the method only works without interventions, on the model as it was trained.
+        slow: whether the method takes long on a long sentence.
+        baseline: reference point of the method's scores.
     """
 
     title: str
@@ -52,7 +52,7 @@ class MethodEntry:
     baseline: str = "none"
 
 
-# Every method, in the order of the page. `attribute` finds the function of this name in the module of this name.
+# All methods, in display order. `attribute` finds each method in the module and function that have the method's name.
 METHODS: Mapping[Method, MethodEntry] = {
     "weights": MethodEntry(
         "Attention weights",
@@ -62,8 +62,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "norms": MethodEntry(
         "Vector norms",
-        "The same, but each weight is multiplied by the length of the vector it brings in "
-        "(Kobayashi et al. 2020, 2021).",
+        "Attention weights, each multiplied by the length of the vector it brings in (Kobayashi et al. 2020, 2021).",
         "share of vector lengths",
         "separately",
     ),
@@ -76,7 +75,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "alti": MethodEntry(
         "ALTI+",
-        "How close each vector comes to the sum that it is part of, again multiplied through all layers "
+        "How close each vector comes to the sum that it is part of, multiplied through all layers "
         "(Ferrando et al. 2022).",
         "share",
         "together",
@@ -94,7 +93,7 @@ METHODS: Mapping[Method, MethodEntry] = {
     ),
     "integrated_gradients": MethodEntry(
         "Integrated gradients",
-        "The embeddings grow from 0 to what they are, and each word is credited with its share "
+        "The embeddings grow from 0 to their actual values, and each word is credited with its share "
         "of the growth in log-probability (Sundararajan et al. 2017).",
         "nats",
         "together",
@@ -122,13 +121,13 @@ METHODS: Mapping[Method, MethodEntry] = {
 
 @dataclass(frozen=True)
 class Target:
-    """The predictions to explain: the tokens predicted at one or more positions, taken together.
+    """Predictions to explain together: the tokens predicted at one or more positions.
 
     Attributes:
-        positions: rows of the decoder; row t reads `trace.target_tokens[t]` and predicts `trace.predicted_tokens[t]`.
-            One position explains a token, several a word, all the sentence.
-        against: ids of alternative tokens, one for each position, to explain why the tokens were predicted instead of
-            these. None explains the tokens themselves.
+        positions: decoder rows. Row t reads `trace.target_tokens[t]` and predicts `trace.predicted_tokens[t]`. One
+            position explains a token, several positions a word, and all positions the sentence.
+        against: ids of alternative tokens, one per position, to explain why the predicted tokens won against them. None
+            explains the predicted tokens themselves.
     """
 
     positions: tuple[int, ...]
@@ -145,17 +144,17 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Scores of one method; float64.
+    """Scores from one attribution method; float64.
 
     Attributes:
         method: name of the method.
-        targets: the R targets that are explained.
-        source: scores of the source, [R, S], or [R, words].
-        prefix: scores of the decoder's input, the start symbol first, [R, T], or [R, words]; 0 for tokens that it had
-            not read yet. NaN where a method has no answer.
-        source_groups, prefix_groups: the positions that each column covers.
-        remainders: by name, parts of the total that belong to no token, such as the biases, [R].
-        total: the expected sum of scores and remainders, computed independently, [R]; NaN if the method does not define
+        targets: the R explained targets.
+        source: scores of the source tokens, [R, S], or words, [R, words].
+        prefix: scores of the decoder's input tokens, start symbol first, [R, T], or words, [R, words]; 0 for tokens
+            that come after the target. NaN if the method has no score for a token.
+        source_groups, prefix_groups: token positions that each column covers.
+        remainders: parts of the total that belong to no token, such as the biases, by name, [R] each.
+        total: expected sum of scores and remainders, computed independently, [R]; NaN if the method does not define
             one.
     """
 
@@ -177,17 +176,16 @@ class Attribution:
         return METHODS[self.method]
 
     def error(self) -> np.ndarray:
-        """Return the largest deviation of the sum from its expected value, [R]; NaN if the method does not define
-        one."""
+        """Return the largest deviation of the scores' sum from `total`, [R]; NaN if the method defines no total."""
         source, prefix = self.source.sum(axis=1), self.prefix.sum(axis=1)
         if self.properties.adds_up == "separately":
             return np.maximum(abs(source - self.total), abs(prefix - self.total))
         return abs(source + prefix + sum(self.remainders.values()) - self.total)
 
     def source_share(self) -> np.ndarray:
-        """Return the source's share of all scores, [R]; signed scores count by their absolute values.
+        """Return the source's share of all score magnitudes, [R].
 
-        It is NaN for methods that score source and prefix separately.
+        NaN for methods whose source and prefix scores are normalised separately.
         """
         if self.properties.adds_up == "separately":
             return np.full(len(self.targets), np.nan)
@@ -196,8 +194,10 @@ class Attribution:
         return np.divide(source, both, out=np.full_like(both, np.nan), where=both > 0)
 
     def merged(self, source_groups: Sequence[Group], prefix_groups: Sequence[Group]) -> Attribution:
-        """Sum the scores of the tokens in each group. Erasure does not use this; it erases a group's tokens
-        together."""
+        """Sum the scores of the tokens in each group.
+
+        Erasure does not use this, because erasing all tokens of a group together has another effect.
+        """
         return replace(
             self,
             source=_summed(self.source, source_groups),
@@ -209,13 +209,13 @@ class Attribution:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """A run that a method explains.
+    """A model run to explain.
 
     Attributes:
-        trace: of the run, with details.
-        model: the model of this run, for methods that need more than the trace and run its layers again.
-        weights: weights of the model as numpy arrays.
-        source_groups, prefix_groups: positions that an erasure method hides together.
+        trace: the run's trace, with details.
+        model: the model, for methods that run its layers again.
+        weights: the model's weights as numpy arrays.
+        source_groups, prefix_groups: positions that erasure hides together.
     """
 
     trace: Trace
@@ -236,7 +236,7 @@ def whole_sentence(trace: Trace) -> Target:
 
 
 def token_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """Return the positions of each column of source and prefix; a column is a token, or with `words` a word."""
+    """Return the token positions that each source and prefix column covers: one token or, with `words`, one word."""
     return (
         groups_of(trace.source_tokens, trace.source_text, words=words),
         groups_of(trace.target_tokens, trace.target_text, words=words),
@@ -259,7 +259,7 @@ def by_token(
 def shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
-    """Make an attribution from the shares of each row, [T, S] and [T, T], averaged over the positions of a target.
+    """Build an attribution from each decoder row's shares, [T, S] and [T, T], averaged over a target's positions.
 
     Raises:
         ValueError: a target has `against`, but shares do not depend on which token was predicted.

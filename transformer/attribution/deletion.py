@@ -1,4 +1,4 @@
-"""Deletion curves: how fast the prediction's score falls when tokens are deleted in the order of a method.
+"""Deletion curves: how fast a prediction's score falls when tokens are deleted in the order that a method ranks them.
 
 Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 """
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Maps masks of the remaining columns, bool [N, C], to the model's scores of the target [N].
+# Function from masks of the remaining columns, bool [N, C], to the target's scores, [N].
 Measure = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class DeletionCurves:
-    """Scores of a target, such as its log-probability, after k = 0, 1, ..., N columns were deleted; float64.
+    """A target's score, such as its log-probability, after deleting k = 0, 1, ..., N columns; float64.
 
     Attributes:
-        best_first: curve when the columns with the highest attribution are deleted first, [N + 1].
-        worst_first: curve when the columns with the lowest attribution are deleted first, [N + 1].
-        random: curves for random orders, [draws, N + 1].
+        best_first: curve for deleting the columns with the highest attribution first, [N + 1].
+        worst_first: curve for deleting the columns with the lowest attribution first, [N + 1].
+        random: curves for deletion in random orders, [draws, N + 1].
     """
 
     best_first: np.ndarray
@@ -30,26 +30,26 @@ class DeletionCurves:
 
     @property
     def gap(self) -> float:
-        """Return the mean of worst_first minus best_first, in the unit of the measure; about 0 for random scores."""
+        """Mean of worst_first minus mean of best_first, in the unit of the scores; about 0 for random attributions."""
         return area(self.worst_first) - area(self.best_first)
 
     @property
     def below_random(self) -> np.ndarray:
-        """Return the mean of each random curve minus best_first, [draws]."""
+        """Mean of each random curve minus the mean of best_first, [draws]."""
         return np.array([area(curve) for curve in self.random]) - area(self.best_first)
 
 
 def deletion_curves(
     measure: Measure, scores: np.ndarray, columns: Sequence[int], *, draws: int = 8, seed: int = 0
 ) -> DeletionCurves:
-    """Delete the given columns one after the other and score the target each time.
+    """Delete columns one after another in several orders, and score the target after each deletion.
 
     Args:
-        measure: scores the target for masks of the remaining columns; called once for all curves.
-        scores: attribution scores of a method, [C].
-        columns: the N of the C columns to delete; the rest stays.
+        measure: function that scores the target for masks of the remaining columns; called once for all curves.
+        scores: a method's attribution scores, [C].
+        columns: the N of the C columns to delete; all other columns stay.
         draws: number of random orders.
-        seed: seed of the random orders.
+        seed: seed for the random orders.
     """
     best = best_first(scores, columns)
     generator = np.random.default_rng(seed)
@@ -60,18 +60,18 @@ def deletion_curves(
 
 
 def best_first(scores: np.ndarray, columns: Sequence[int]) -> np.ndarray:
-    """Sort columns by decreasing score; ties from left to right."""
+    """Sort columns by decreasing score, with ties from left to right."""
     listed = np.array(sorted(columns))
     return listed[np.argsort(-scores[listed], kind="stable")]
 
 
 def area(curve: np.ndarray) -> float:
-    """Return the mean of a curve by the trapezoidal rule."""
+    """Return a curve's mean height, by the trapezoidal rule."""
     return float(np.trapezoid(curve) / (len(curve) - 1))
 
 
 def _remaining(order: np.ndarray, columns: int) -> np.ndarray:
-    """Return the mask of the remaining columns after each deletion, bool [N + 1, columns]."""
+    """Return a mask of the remaining columns before the first deletion and after each one, bool [N + 1, columns]."""
     masks = np.ones((len(order) + 1, columns), dtype=bool)
     for gone, column in enumerate(order, start=1):
         masks[gone:, column] = False

@@ -1,10 +1,9 @@
-"""Direct logit attribution: how much each part of the decoder contributes to a logit.
+"""Direct logit attribution: how much each decoder component contributes to a logit.
 
-The residual stream that the generator reads is the sum of the outputs of the embedding, every head and every
-feed-forward network. With the scale of the last layer normalisation fixed at its observed value, each logit is such a
-sum too (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The same holds
-for a norm of the embeddings. The encoder does not write to this stream; its contribution arrives through the
-cross-attention heads.
+The residual stream before the output projection is the sum of the embedding, every head's output and every feed-forward
+output. With the last layer norm's scale fixed at its observed value, each logit is also a sum over components (Elhage
+et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). A norm of the embeddings is
+fixed likewise. The encoder does not write to this stream; its contribution arrives through the cross-attention heads.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ ATTENTION: dict[Kind, tuple[ComponentKind, ComponentKind]] = {
 
 @dataclass(frozen=True)
 class Component:
-    """One summand of a logit.
+    """A component that contributes one term to a logit.
 
     Attributes:
         kind: kind of component.
-        layer: decoder layer, from 0; None for a component outside the layers.
-        head: head, from 0; None for a component that is not a head.
+        layer: 0-based decoder layer; None for a component outside the layers.
+        head: 0-based head; None for a component that is not a head.
     """
 
     kind: ComponentKind
@@ -58,13 +57,13 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class DirectLogits:
-    """The contribution of every component to the logits of some targets; float64.
+    """Contribution of each component to the logits of several targets; float64.
 
     Attributes:
         targets: the R targets.
-        components: the N components, in the order in which they write.
-        scores: contributions [R, N]; differences for a target with `against`.
-        logits: the sums of the scores, computed from the stream of the trace, [R].
+        components: the N components, in the order in which they write to the residual stream.
+        scores: contributions, [R, N]; differences between two tokens for a target with `against`.
+        logits: sum of each target's scores, computed independently from the trace's residual stream, [R].
     """
 
     targets: tuple[Target, ...]
@@ -74,7 +73,9 @@ class DirectLogits:
 
 
 def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> DirectLogits:
-    """Split each target's logit into components, summed over the target's positions. The trace must have details.
+    """Split each target's logit into contributions of components, summed over the target's positions.
+
+    The trace must have details.
 
     Raises:
         ValueError: the model is post-norm, so that every later sub-layer normalises earlier contributions again.
@@ -105,8 +106,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
 
 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
-    """Return the components, what each adds to the decoder's stream [N, T, D], and the bias of an embedding norm
-    [D]."""
+    """Return the components, what each adds to the decoder's stream, [N, T, D], and the embedding norm's bias, [D]."""
     summands, bias = embedding_summands(trace, weights, "decoder")
     components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
     for layer in range(weights.config.decoder_layers):

@@ -1,4 +1,4 @@
-"""Splits the residual stream before the first layer into token embeddings and positions."""
+"""Splits the residual stream before the first layer into token embeddings and positional encodings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from transformer.values.weights import Weights
 
 
 def embedding_summands(trace: Trace, weights: Weights, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return a stack's token embeddings, then its positions if any were added, [1 or 2, T, D], and a bias [D].
+    """Return a stack's token embeddings, the positional encodings if the model adds any, and a bias.
 
-    They sum to the stream. An embedding norm is applied to each summand with the deviation of their sum. The bias is
-    the bias of this norm, or 0 without one. The trace must have details.
+    The embeddings and positional encodings, [1 or 2, T, D], and the bias, [D], sum to the stream. An embedding norm is
+    applied to each summand with the standard deviation of all summands together. The bias is the embedding norm's bias,
+    or 0 without an embedding norm. The trace must have details.
     """
     text = embedded_text(trace, weights, stack)
     summands = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])

@@ -1,7 +1,8 @@
 """Erasure: measures how the prediction changes when a token is hidden.
 
-Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here a token is hidden
-from all other tokens in every layer, so that positions stay the same and the model reads only real tokens.
+Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". In this implementation,
+all other tokens cannot attend to the hidden token in any layer. Positions therefore stay the same, and the model reads
+only real tokens.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Number of source and target tokens in one batch.
+# Maximum number of source and target tokens in one batch.
 BATCH_TOKENS = 2048
 
 
 def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Measure by how much each target's log-probability falls when a group of tokens is erased, in nats.
+    """Measure how much each target's log-probability falls when a token group is erased, in nats.
 
-    The decoder still reads the same prefix (teacher forcing). The token that a step has just read cannot be hidden from
-    it. If only such a step could see a group, its score is NaN.
+    The decoder still reads the same prefix (teacher forcing). A step's own input token cannot be hidden from that step.
+    A group that only such a step could see has the score NaN.
     """
     variants = [AS_TRAINED]
     source_groups, prefix_groups = run.source_groups, run.prefix_groups
@@ -49,13 +50,13 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
 def erased_log_probs(
     model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """Compute the log-probabilities of the targets when some tokens are hidden.
+    """Compute the targets' log-probabilities when some tokens are hidden.
 
     Args:
-        model: in evaluation mode.
-        trace: the run with the tokens that were read and predicted.
+        model: model in evaluation mode.
+        trace: trace of the run, which supplies the tokens read and predicted.
         targets: the R targets.
-        variants: the N interventions. Each may only hide tokens from all other tokens in every layer.
+        variants: the N interventions. Each may only hide tokens, from all other tokens in every layer.
 
     Returns:
         Log-probabilities in nats, float64 [N, R].
@@ -63,7 +64,7 @@ def erased_log_probs(
     length, device = read_for(targets), model.device
     source, prefix = tokens_of(trace, device)
     prefix = prefix[:length]
-    # Compute variants that hide the same tokens once, and encode sources that hide the same tokens once.
+    # Decode each distinct variant once, and encode each distinct set of hidden source tokens once.
     wanted = [_within(each, length) for each in variants]
     distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
     encoded, results = [], []
@@ -89,12 +90,11 @@ def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
 
 
 def _within(variant: Interventions, length: int) -> Interventions:
-    """Return the variant without the hidden target tokens at positions from `length` on, which the decoder does not
-    read."""
+    """Drop hidden target tokens at positions from `length` on, which the decoder does not read."""
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 
 def _parts(variants: list[Interventions], tokens: int) -> list[list[Interventions]]:
-    """Split variants with this number of tokens each into batches of at most BATCH_TOKENS tokens."""
+    """Split variants with `tokens` tokens each into batches of at most BATCH_TOKENS tokens."""
     size = max(1, BATCH_TOKENS // tokens)
     return [variants[start : start + size] for start in range(0, len(variants), size)]

@@ -1,4 +1,4 @@
-"""Makes attention weights, layer-norm scales and activation factors constants for the gradient."""
+"""Freezes attention weights, layer-norm scales and activation factors, so that gradients treat them as constants."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class Frozen(TorchFunctionMode):
-    """A context manager, for this thread, that gives the layers the same outputs but the gradients of a linear
-    function.
+    """Context manager that makes the layers linear in embeddings and biases for gradients, in the current thread.
 
-    The function is linear in embeddings and biases (Ali et al. 2022, "XAI for Transformers: Better Explanations through
-    Conservative Propagation", section 4; Modarressi et al. 2023, "DecompX").
+    Outputs stay the same, but gradients are those of a linear function (Ali et al. 2022, "XAI for Transformers: Better
+    Explanations through Conservative Propagation", section 4; Modarressi et al. 2023, "DecompX").
 
-    It intercepts the five kinds of torch functions that the layers call. No module is changed.
+    The five kinds of torch functions that the layers call are intercepted. No module is changed.
 
     Args:
         bias: factor on every bias of the model, broadcastable to [B, T, D].
@@ -37,7 +36,7 @@ class Frozen(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Intercept a call of a torch function."""
+        """Replace a torch function by its frozen version, if there is one."""
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
@@ -65,5 +64,5 @@ class Frozen(TorchFunctionMode):
         return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:
-        """Return y = f(x) as x times a constant; where x is 0, the constant is arbitrary."""
+        """Return the activation y = f(x) as x times a constant factor, which is 0 where x is 0."""
         return x * torch.where(x == 0, 0.0, y / x).detach()

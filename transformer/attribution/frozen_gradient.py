@@ -1,7 +1,7 @@
-"""Gradients that add up: splits the logit into exact terms.
+"""Frozen gradient: splits a logit into exact terms, each an input times the logit's gradient.
 
-With constant attention weights, layer normalisation scales and activation factors, a Transformer is linear in its
-embeddings, positions and biases. The logit is then the sum of each input times its gradient (Ali et al. 2022, "XAI for
+With constant attention weights, layer-norm scales and activation factors, a Transformer is linear in its embeddings,
+positional encodings and biases. The logit is then the sum of each input times its gradient (Ali et al. 2022, "XAI for
 Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023, "DecompX: Explaining
 Transformers Decisions by Propagating Token Decomposition").
 """
@@ -24,7 +24,7 @@ REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Return the terms of each target's logit; the remainders are the terms of the positions and of all biases."""
+    """Split each target's logit into one term per token; the remainders are the terms of positions and biases."""
     trace = run.trace
     per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []
@@ -37,10 +37,16 @@ def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
-    """Return the terms of source [B, S], prefix [B, T], positions [B] and biases [B], and the logit [B]."""
+    """Split each target's logit into exact terms.
+
+    Returns:
+        The source tokens' terms [B, S], the prefix tokens' terms [B, T]. Then the terms of the source positions, the
+        target positions and the biases, and the logit, [B] each.
+    """
     batch, device = len(targets), model.device
     with torch.enable_grad():
-        # By Euler's theorem, the term of numbers multiplied by a common factor of 1 is the gradient of that factor.
+        # To get a single term for many numbers, multiply them by a common factor of 1. The term is the gradient with
+        # respect to this factor (Euler's theorem).
         source_factor, prefix_factor, bias = (
             torch.ones(batch, 1, 1, device=device, requires_grad=True) for _ in range(3)
         )
@@ -50,13 +56,14 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
             for positions, side in ((model.source_positions, x), (model.target_positions, y))
         )
         with Frozen(bias):
-            # The model already adds the positions. Adding (factor - 1) times them adds 0, but gives their gradient.
+            # The model already adds the positional encodings. Adding (factor - 1) times them changes nothing, but gives
+            # their gradient.
             memory = model.encode(x + (source_factor - 1) * source_positions, None)
             hidden = model.decode(y + (prefix_factor - 1) * target_positions, memory)
         logits = objective(model, hidden, trace, targets, log_probs=False, bias=bias)
         leaves = (x, y, source_factor, prefix_factor, bias)
         gradients = torch.autograd.grad(logits.sum(), leaves, materialize_grads=True)
-    # Sum on the CPU, because not every device has float64.
+    # Sum on the CPU, because not every device supports float64.
     terms = [
         (leaf * gradient).detach().cpu().double().sum(dim=-1) for leaf, gradient in zip(leaves, gradients, strict=True)
     ]

@@ -1,7 +1,7 @@
-"""The sub-layers of a run as linear maps, head by head, in float64.
+"""The sub-layers of a model run as linear maps, head by head, in float64.
 
-Attention weights, layer-norm scales and activation factors are constants, as in `transformer.attribution.frozen`. Here
-each head and each feed-forward network is separate, and so is the contribution of one to the input of another.
+Attention weights, layer-norm scales and activation factors are constants, as in `transformer.attribution.frozen`. In
+addition, each head and feed-forward network is separate, as is what each contributes to the input of every other.
 
 Letters: W writers, R heads of a sub-layer (1 for a feed-forward network), T query positions, S key positions, D model
 width, K head width.
@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True)
 class SubLayerId:
-    """A sub-layer; the first layer is 0."""
+    """Identifies a sub-layer by stack, 0-based layer and part."""
 
     stack: Stack
     layer: int
@@ -34,37 +34,37 @@ class SubLayerId:
 
     @property
     def kind(self) -> Kind | None:
-        """Return the kind of attention; None for a feed-forward network."""
+        """Attention kind; None for a feed-forward network."""
         if self.part == "feed_forward":
             return None
         return "cross" if self.part == "cross_attention" else self.stack
 
     @property
     def reads(self) -> Stack:
-        """Return the stack whose stream supplies its keys and values."""
+        """Stack whose residual stream supplies the sub-layer's keys and values."""
         return "encoder" if self.part == "cross_attention" else self.stack
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A layer norm with constant deviations [T, 1]; the identity if it has no gain."""
+    """A layer norm with its standard deviations, [T, 1], held constant; the identity if `gain` is None."""
 
     gain: np.ndarray | None = None
     bias: np.ndarray | float = 0.0
     deviation: np.ndarray | float = 1.0
 
     def linear(self, vectors: np.ndarray, at: int | slice = slice(None)) -> np.ndarray:
-        """Apply the norm without its bias to each summand of its input, [..., T, D]; `at` selects one position."""
+        """Apply the norm without its bias to each summand of the input, [..., T, D]; `at` selects one position."""
         if self.gain is None:
             return vectors
         return linear_layer_norm(vectors, self.gain, np.asarray(self.deviation)[at])
 
     def adjoint(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient of the input from the gradient of the output, [..., T, D]."""
+        """Return the gradient of the norm's input, given the gradient of the norm's output, [..., T, D]."""
         return self.centred(gradient) / self.deviation
 
     def centred(self, gradient: np.ndarray) -> np.ndarray:
-        """Return `adjoint` without the division by the deviations of the positions."""
+        """Return `adjoint` without the division by each position's standard deviation."""
         if self.gain is None:
             return gradient
         scaled = gradient * self.gain
@@ -73,18 +73,19 @@ class FrozenNorm:
 
 @dataclass(frozen=True, eq=False)
 class FrozenLayer:
-    """One sub-layer as a linear map: head r writes at position t the sum over s of mix[r, t, s] times a linear map of
-    s.
+    """A sub-layer as a linear map.
+
+    Head r writes, at position t, the sum over s of mix[r, t, s] times a linear function of the input at s.
 
     Attributes:
         place: identifies the sub-layer.
-        before: the stream before the sub-layer, [T, D].
-        looks: norm of the stream that the queries come from.
-        read: norm of the stream that the keys and values come from.
-        after: norm of the stream after the sub-layer; the identity in pre-norm.
-        mix: attention weights, [R, T, S]; the identity for a feed-forward network.
-        written: the output of each head, [R, T, D].
-        constant: the part of `written` that does not depend on a stream, [R, T, D].
+        before: residual stream before the sub-layer, [T, D].
+        looks: norm of the stream from which the queries are computed.
+        read: norm of the stream from which the keys and values are computed.
+        after: norm of the stream after the sub-layer; the identity in pre-norm models.
+        mix: attention weights, [R, T, S]; the identity matrix for a feed-forward network.
+        written: each head's output, [R, T, D].
+        constant: part of `written` that does not depend on a stream, [R, T, D].
         bias: output bias of the sub-layer, [D].
         factor: output of the activation function divided by its input, [T, F]; None for attention.
     """
@@ -101,7 +102,7 @@ class FrozenLayer:
     factor: np.ndarray | None
 
     def pulled(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
-        """Return the gradient of the sub-layer's input, [R, T, D], from the gradient of its output, [T, D]."""
+        """Return the gradient of the sub-layer's input, [R, T, D], given the gradient of the output, [T, D]."""
         place = self.place
         if place.kind is not None:
             projections = weights.attention(place.kind, place.layer)
@@ -113,14 +114,14 @@ class FrozenLayer:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """The parts that a residual stream is the sum of at some point.
+    """The terms that sum to a residual stream at one point of the model.
 
     Attributes:
-        writers: the contribution of each writer after the norms that followed, [W, T, D]: embeddings, positions if the
-            model adds any, then every head and feed-forward network in order.
-        constant: the contribution of all biases, [T, D].
-        names: names of the writers: a sub-layer and its head; (None, 0) for the embeddings and (None, 1) for the
-            positions.
+        writers: each writer's contribution after all norms so far, [W, T, D]. The writers are the embeddings, the
+            positional encodings if the model adds any, then every head and feed-forward network in order.
+        constant: contribution of all biases, [T, D].
+        names: each writer as (sub-layer, head): (None, 0) for the embeddings and (None, 1) for the positional
+            encodings.
     """
 
     writers: np.ndarray
@@ -129,16 +130,15 @@ class Streams:
 
 
 class FrozenRun:
-    """A run of a trace's model in which everything non-linear is fixed at its observed value.
+    """A model run in which everything nonlinear is fixed at its observed value.
 
     Attributes:
-        layers: the sub-layers in the order in which they run.
+        layers: the sub-layers in execution order.
         output: norm at the output of each stack.
-        last: the stream at the end of each stack, [T, D].
+        last: residual stream at the end of each stack, [T, D].
 
     Raises:
-        ValueError: the trace has interventions, or the model's attention is not full attention with one key for each
-            token.
+        ValueError: the trace has interventions, or the model does not use full attention with one key per token.
     """
 
     def __init__(self, trace: Trace, weights: Weights) -> None:
@@ -146,7 +146,7 @@ class FrozenRun:
             raise ValueError("a path is traced in the model as it was trained: make the trace without interventions")
         if weights.config.attention != "full":
             raise ValueError("a path needs one key for each token, and this model's attention is not full attention")
-        # Every weight of a layer is used several times, so convert it to float64 once.
+        # Convert each layer's weights to float64 once, because every weight is used several times.
         doubled = {name: array.astype(np.float64) for name, array in weights.arrays.items() if "_layers." in name}
         weights = replace(weights, arrays={**weights.arrays, **doubled})
         self.trace, self.weights = trace, weights
@@ -167,15 +167,15 @@ class FrozenRun:
             self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
 
     def stack_output(self, stack: Stack, last: np.ndarray) -> np.ndarray:
-        """Return the output of a stack from its last stream, [..., T, D], without freezing anything."""
+        """Return a stack's output, given the stream after the last layer, [..., T, D], without freezing anything."""
         return self._normed(f"{stack}_norm", last, "pre")
 
     def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
-        """Return the stream after a sub-layer, given input plus output [..., D], without freezing anything."""
+        """Return the stream after a sub-layer, given input plus output, [..., D], without freezing anything."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
     def embedded(self, stack: Stack) -> np.ndarray:
-        """Return the embeddings of a stack's tokens, and their positions if the model adds any, [1 or 2, T, D]."""
+        """Return a stack's token embeddings and, if the model adds any, positional encodings, [1 or 2, T, D]."""
         return self._embedded[stack].writers
 
     def steps(self) -> Iterator[tuple[FrozenLayer | None, Mapping[Stack, Streams]]]:
@@ -192,15 +192,15 @@ class FrozenRun:
         yield None, streams
 
     def streams_before(self, place: SubLayerId | None) -> Mapping[Stack, Streams]:
-        """Return the streams before a sub-layer; None selects the final streams."""
+        """Return the streams before a sub-layer; for None, the final streams."""
         return next(streams for layer, streams in self.steps() if (layer and layer.place) == place)
 
     def at(self, place: SubLayerId) -> FrozenLayer:
-        """Return the layer of a sub-layer id."""
+        """Return the frozen layer with the given id."""
         return next(layer for layer in self.layers if layer.place == place)
 
     def run(self, place: SubLayerId, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
-        """Run a sub-layer without freezing anything, from streams [B, T, D] to streams [B, T, D]."""
+        """Run a sub-layer on streams [B, T, D] without freezing anything, and return the streams after it."""
         parameters = select(self.weights.arrays, f"{place.stack}_layers.{place.layer}")
         config = self.weights.config
         if place.kind is None:
@@ -226,7 +226,7 @@ class FrozenRun:
         else:
             expanded, hidden = noted["expanded"][0], noted["hidden"][0]
             expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
-            # The factor is arbitrary where the input is 0.
+            # The factor is arbitrary where the activation's input is 0.
             factor = np.divide(hidden, expanded, out=np.zeros_like(hidden), where=expanded != 0)
             mix, bias = np.eye(len(x))[None], np.zeros(x.shape[-1])
             written = (hidden @ contract.matrix + contract.bias)[None]
@@ -237,7 +237,7 @@ class FrozenRun:
         return FrozenLayer(place, x, looks, read, after, mix, written, constant, bias, factor), x_after
 
     def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
-        """Freeze the norm that normalises x [T, D]; the identity unless the model's norms are placed at `where`."""
+        """Freeze the norm of x [T, D]; the identity if `where`, "pre" or "post", is not the model's norm placement."""
         if self.weights.config.norm != where:
             return FrozenNorm()
         deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)

@@ -1,9 +1,10 @@
-"""The attribution graph of a prediction: which token, head or network passed how much of the logit to which other.
+"""The attribution graph of a prediction: how much of the logit each token, head or feed-forward network passed to
+others.
 
-With everything frozen that is not linear, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical Framework
-for Transformer Circuits"). The value of a node is the part of the logit that passes through what it wrote. An edge is
-the part of its receiver's value that its sender wrote. Biases are senders too. The edges into a node add up to its
-value, and so do the edges out of it. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
+With all nonlinear operations frozen, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"). A node's value is the part of the logit that passes through the node's output. An edge is the
+part of the receiver's value that the sender wrote. Biases are senders too. A node's incoming edges add up to the node's
+value, and so do the outgoing edges. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ from transformer.values.kinds import Kind
 from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
-# Edges below this many logits are counted, but not kept.
+# Edges with a smaller magnitude, in logits, count towards the sums but are not stored.
 SMALLEST = 0.005
-# Nodes of the drawing; more cannot be followed by eye.
+# Maximum number of nodes in a drawing; the eye cannot follow more.
 MAX_NODES = 30
 
 
 @dataclass(frozen=True)
 class Node:
-    """A part of the model at a position.
+    """A model component at a token position.
 
     Attributes:
-        kind: a token is its embedding and its position together. A bias is all biases that nodes of one stack read.
-        place: the sub-layer of a head or network; None for others.
-        stack: of the stream that it writes to.
-        head: from 0; None for others.
-        position: of the token, or of the query; -1 for the target and a bias.
+        kind: kind of node. A token node stands for embedding and positional encoding together. A bias node stands for
+            all biases that nodes of one stack read.
+        place: sub-layer of a head or feed-forward network; None for other nodes.
+        stack: stack whose residual stream the node writes to.
+        head: 0-based head; None for a node that is not a head.
+        position: position of the token or of the query; -1 for the target and for a bias.
     """
 
     kind: NodeKind
@@ -49,27 +51,27 @@ class Node:
 
     @property
     def attention(self) -> Kind | None:
-        """The kind of attention of a head; None for others."""
+        """A head's attention kind; None for other nodes."""
         return self.place.kind if self.place else None
 
 
-# A sender and its receiver.
+# Sender and receiver of an edge.
 Path = tuple[Node, Node]
 
 
 @dataclass(frozen=True, eq=False)
 class AttributionGraph:
-    """All nodes but the biases, and the edges between them that are not negligible; float64, logits.
+    """All nodes except the biases, and all edges that are not negligible; float64, logits.
 
     Attributes:
-        nodes: N of them, each after all that it reads; the target is the last.
-        values: of the nodes, computed from what each wrote, [N].
-        inflow: sums over all edges into each node, also the negligible ones, [N]; 0 for tokens.
-        biases: the edges from the biases to each node, [N]; 0 for tokens.
-        own: what each node does not read but has, [N]: the value of a token, and 0 for others.
-        senders, receivers: indices of nodes, [E].
-        edges: their values, [E].
-        flow: sum of the sizes of all edges, also the negligible ones.
+        nodes: the N nodes, each after all nodes that it reads from; the target is last.
+        values: value of each node, computed from what the node wrote, [N].
+        inflow: sum of the edges into each node, including negligible ones, [N]; 0 for tokens.
+        biases: edge from the biases into each node, [N]; 0 for tokens.
+        own: part of each node's value that comes from no other node, [N]: a token's whole value, 0 for other nodes.
+        senders, receivers: node indices at the two ends of each edge, [E].
+        edges: value of each edge, [E].
+        flow: sum of the magnitudes of all edges, including negligible ones.
     """
 
     nodes: tuple[Node, ...]
@@ -83,33 +85,33 @@ class AttributionGraph:
     flow: float
 
     def error(self) -> np.ndarray:
-        """How far each node's sum is from its value, [N]."""
+        """Return the absolute difference between each node's value and the sum of what it receives, [N]."""
         return abs(self.sums - self.values)
 
     @property
     def sums(self) -> np.ndarray:
-        """The sum of the edges into each node and of its own part, [N]."""
+        """Sum of each node's incoming edges, bias and own part, [N]."""
         return self.inflow + self.biases + self.own
 
     def bias(self, stack: Stack) -> float:
-        """The value of a stack's bias node: all that it passes on."""
+        """Return the value of a stack's bias node: everything that the biases pass on."""
         return float(sum(self.biases[at] for at, node in enumerate(self.nodes) if node.stack == stack))
 
     def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
-        """The ends of some edges."""
+        """Return the (sender, receiver) pairs of some edges."""
         return tuple((self.nodes[self.senders[edge]], self.nodes[self.receivers[edge]]) for edge in edges)
 
 
 @dataclass(frozen=True, eq=False)
 class PrunedGraph:
-    """The nodes that large edges connect to the target.
+    """The part of a graph whose nodes are connected to the target by large edges.
 
     Attributes:
-        threshold: the smallest size of an edge, logits.
-        nodes: indices of nodes, rising.
-        edges: indices of edges, the largest first.
-        biased: indices of the nodes whose edge from the biases is at least as large as the threshold.
-        kept: share of `AttributionGraph.flow`.
+        threshold: smallest magnitude of an edge, logits.
+        nodes: node indices in increasing order.
+        edges: edge indices, largest magnitude first.
+        biased: indices of the nodes whose edge from the biases has at least the threshold's magnitude.
+        kept: fraction of `AttributionGraph.flow` that these edges carry.
     """
 
     threshold: float
@@ -120,12 +122,12 @@ class PrunedGraph:
 
 
 def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALLEST) -> AttributionGraph:
-    """The graph of a target's logit, or of its difference to another; several positions are summed.
+    """Build the graph of a target's logit or logit difference, summed over the target's positions.
 
     Args:
-        run: of a trace.
+        run: frozen run of the trace to explain.
         target: the prediction.
-        smallest: size of the smallest edge to keep, logits.
+        smallest: smallest magnitude of an edge to store, logits.
     """
     directions, offset = output_directions(run, target)
     gradients, read = _backward(run, directions)
@@ -133,12 +135,12 @@ def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALL
 
 
 def runner_up(trace: Trace, position: int) -> int:
-    """The id of the most likely token other than the predicted one."""
+    """Return the id of the most likely token other than the predicted one."""
     return next(int(each) for each in trace.candidate_ids[position] if each != trace.predicted_tokens[position].id)
 
 
 def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float]:
-    """The vectors by which the target reads the decoder's output, [T, D], and the bias that it adds."""
+    """Return the logit's gradient at the decoder's output, [T, D], and the bias that the output projection adds."""
     trace, weights = run.trace, run.weights
     matrix = weights.arrays["generator.weight"]
     bias = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))
@@ -152,7 +154,7 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
 
 
 def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
-    """The graph with at most so many nodes: those that the largest edges connect to the target."""
+    """Keep at most `most` nodes: those that the largest edges connect to the target."""
     sizes, target = abs(graph.edges), len(graph.nodes) - 1
     into: dict[int, list[int]] = defaultdict(list)
     for edge, receiver in enumerate(graph.receivers.tolist()):
@@ -178,7 +180,7 @@ def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
 def _backward(
     run: FrozenRun, directions: np.ndarray
 ) -> tuple[dict[SubLayerId | Stack, np.ndarray], dict[SubLayerId, np.ndarray]]:
-    """The gradients of what each sub-layer writes and of each embedding, [T, D], and of what heads read [R, T, D]."""
+    """Return the logit's gradients at sub-layer and embedding outputs, [T, D], and at head inputs, [R, T, D]."""
     at: dict[Stack, np.ndarray] = {stack: np.zeros_like(last) for stack, last in run.last.items()}
     at["decoder"] = run.output["decoder"].adjoint(directions)
     gradients: dict[SubLayerId | Stack, np.ndarray] = {}
@@ -194,7 +196,7 @@ def _backward(
 
 
 class _Forward:
-    """Follows what was written from the embeddings up, and collects the edges of every sub-layer."""
+    """Follows each writer's contribution from the embeddings upwards, and collects the edges into every sub-layer."""
 
     def __init__(
         self,
@@ -210,7 +212,7 @@ class _Forward:
         self.biases: list[np.ndarray] = []
         self.edges: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.flow = 0.0
-        # Index of the node of each writer at position 0; those at the others follow.
+        # For each writer, the node index at position 0; the nodes at the next positions follow.
         self.writers: dict[Stack, list[int]] = defaultdict(list)
 
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:
@@ -237,7 +239,7 @@ class _Forward:
         return AttributionGraph(tuple(self.nodes), values, inflow, biases, own, senders, receivers, edges, self.flow)
 
     def _merged(self, writers: np.ndarray, stack: Stack) -> np.ndarray:
-        """A token is one node, so its embedding and its position are one writer."""
+        """Merge embedding and positional encoding into one writer, because a token is one node."""
         parts = len(self.run.embedded(stack))
         return np.concatenate((writers[:parts].sum(axis=0, keepdims=True), writers[parts:]))
 
@@ -245,7 +247,7 @@ class _Forward:
         place, norm = layer.place, layer.read
         gradient, read = self.gradients[place], self.read[place]
         heads, rows, width = read.shape
-        # The deviation belongs to the position that is read, so it divides after the product.
+        # The standard deviation belongs to the position that is read, so divide after the product.
         scaled = norm.centred(read)
         parts = (writers.reshape(-1, width) @ scaled.reshape(-1, width).T).reshape(*writers.shape[:2], heads, rows)
         parts *= (layer.mix / np.broadcast_to(norm.deviation, (layer.mix.shape[-1], 1))[:, 0]).transpose(2, 0, 1)
@@ -257,7 +259,7 @@ class _Forward:
     def _add(
         self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
-        """Add nodes [R, T] with their values."""
+        """Add nodes [R, T] with the given values."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"
         for head in range(len(values)):
             self.writers[stack].append(len(self.nodes))
@@ -271,7 +273,7 @@ class _Forward:
         self.biases.append(biases)
 
     def _keep(self, stack: Stack, parts: np.ndarray, first: int) -> None:
-        """Keep the edges [W, S, R, T] from a stack's writers into nodes that begin at an index."""
+        """Store the edges [W, S, R, T] from a stack's writers into the nodes from index `first` on."""
         sizes = abs(parts)
         self.flow += float(sizes.sum())
         writer, position, *receiver = np.nonzero(sizes >= max(self.smallest, np.finfo(float).tiny))

@@ -1,8 +1,8 @@
 """Integrated gradients (Sundararajan, Taly and Yan 2017, "Axiomatic Attribution for Deep Networks", section 3).
 
-The embeddings are scaled up from 0 to their real values while the positions stay. Each embedding is credited with its
-part of the change in the log-probability. The parts add up to the whole change, up to the error of the numerical
-integral.
+The embeddings are scaled up from 0 to their actual values, while the positional encodings stay fixed. Each embedding is
+credited with a part of the change in log-probability. The parts add up to the whole change, except for the numerical
+integration error.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
-# Number of steps of the integral, doubled until the error is small enough.
+# Number of integration steps, doubled until the error is small enough.
 MIN_STEPS, MAX_STEPS = 32, 256
-# Largest error, relative to the difference that the scores add up to, or to one nat if the difference is smaller.
+# Largest error, relative to the whole change that the scores should add up to, or to 1 nat if the change is smaller.
 TOLERANCE = 0.05
 
 
 def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Attribute the log-probability of each target, relative to all-zero embeddings, in nats."""
+    """Attribute each target's log-probability, relative to all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     return by_token("integrated_gradients", run.trace, targets, source, prefix, total)
@@ -40,25 +40,25 @@ def integrate(
     batch: int,
     coarser: Sequence[Tensor] | None = None,
 ) -> list[Tensor]:
-    """Integrated gradients of a function from the baseline 0, by the trapezoidal rule.
+    """Compute a function's integrated gradients from the baseline 0, by the trapezoidal rule.
 
-    The points on the straight path are a = v^2 for equal steps of v. This puts more of them near the baseline, where
+    The points on the straight path are a = v^2 for equal steps of v. More points are therefore near the baseline, where
     layer normalisation changes fastest.
 
     Args:
-        function: maps tensors [B, ...], one for each input, to [B].
+        function: maps tensors [B, ...], one per input, to [B].
         inputs: the inputs without the batch dimension B.
         steps: number of intervals.
         batch: number of points to compute at once.
-        coarser: the result for half as many steps, if known; then only the new points in between are computed.
+        coarser: result for half as many steps, if known; then only the new points in between are computed.
 
     Returns:
-        A float64 tensor on the CPU for each input, with the shape of the input.
+        For each input, a float64 tensor on the CPU with the input's shape.
     """
     v = torch.arange(1, steps + 1, 1 if coarser is None else 2) / steps
     # da = 2v dv, so the point v = 0 has weight 0; v = 1 has half weight, as in the trapezoidal rule.
     shares = torch.where(v == 1, v, 2 * v) / steps
-    # Sum on the CPU, because not every device has float64.
+    # Sum on the CPU, because not every device supports float64.
     sums = [torch.zeros(x.shape, dtype=torch.float64) for x in inputs]
     for points, weights in zip(v.split(batch), shares.split(batch), strict=True):
         with torch.enable_grad():
@@ -76,7 +76,7 @@ def integrate(
 
 
 def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one target's scores over source [S] and prefix [T], and the difference [] that they add up to."""
+    """Return a target's scores over source [S] and prefix [T], and the difference [] to which they should add up."""
     inputs = embed(model, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:

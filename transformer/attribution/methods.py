@@ -1,4 +1,4 @@
-"""All attribution methods by name."""
+"""Looks up attribution methods by name, and runs them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.values.weights import Weights
 def attribute(
     model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool
 ) -> Attribution:
-    """Attribute the predictions of some targets by a method; see `transformer.Translator.attribute`."""
+    """Explain predictions with the named method; `transformer.Translator.attribute` documents arguments and errors."""
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
     positions = range(len(trace.predicted_tokens))

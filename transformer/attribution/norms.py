@@ -1,7 +1,7 @@
 """Attribution by the norms of the vectors that attention adds up.
 
-The norms of a layer are from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector
-Norms", section 3; heads may cancel each other.
+A layer's norms are from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector
+Norms", section 3. Heads with opposite vectors cancel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformer.values.weights import Weights
 
 
 def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Return each vector's share of the norms in its row, averaged over layers; the trace must have details."""
+    """Return each vector's share of the norms in a row, averaged over layers. The run's trace must have details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return shares("norms", run.trace, targets, source, prefix)
 

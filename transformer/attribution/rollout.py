@@ -17,16 +17,16 @@ from transformer.attribution.weights import mixing_by_weights
 
 
 def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Roll out the attention weights; the residual connection counts as half of each layer."""
+    """Roll out the attention weights, with the residual connection as half of each layer."""
     source, prefix = roll_out(mixing_by_weights(run.trace))
     return shares("rollout", run.trace, targets, source, prefix)
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the shares of the input tokens in the decoder's output.
+    """Compute each input token's share in the decoder's output.
 
     Returns:
-        Shares over the source [T, S] and over the prefix [T, T]; together, the two rows of a position sum to 1.
+        Shares over the source [T, S] and over the prefix [T, T]. At each position, both rows together sum to 1.
     """
     encoder = encoder_rollout(mixing)
     source = np.zeros_like(mixing.cross[0])
@@ -39,7 +39,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encoder_rollout(mixing: Mixing) -> np.ndarray:
-    """Return the shares of the source tokens in the encoder's output, [S, S]."""
+    """Return each source token's share in the encoder's output, [S, S]."""
     product = np.eye(mixing.encoder.shape[-1])
     for layer in mixing.encoder:
         product = _product(layer, product)
@@ -47,7 +47,7 @@ def encoder_rollout(mixing: Mixing) -> np.ndarray:
 
 
 def _product(shares: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return shares @ below, in which a NaN row of `below` affects only the rows with a non-zero share of it."""
+    """Return shares @ below, where a NaN row of `below` affects only rows with a nonzero share of it."""
     product = shares @ np.nan_to_num(below, nan=0.0)
     product[(shares > 0) @ np.isnan(below).any(axis=-1)] = np.nan
     return product

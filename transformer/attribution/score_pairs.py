@@ -1,8 +1,8 @@
-"""Explains why a head looks somewhere, by splitting its score into pairs of model parts.
+"""Explains why a head looks at a position, by splitting the attention score into pairs of model components.
 
-A score is the product of a query and a key. With constant norm scales, query and key are each a sum over the writers of
-a stream. The score is therefore a sum over pairs of writers (Elhage et al. 2021, "A Mathematical Framework for
-Transformer Circuits", section "QK circuits").
+A score is the dot product of a query and a key. With constant norm scales, query and key are each a sum over the
+components that wrote to a residual stream. The score is therefore a sum over pairs of components (Elhage et al. 2021,
+"A Mathematical Framework for Transformer Circuits", section "QK circuits").
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
-# A sub-layer and the number of its head. Without a sub-layer, 0 is the embedding, 1 the position and 2 all biases.
+# A sub-layer and a 0-based head. With None as the sub-layer, 0 is the embedding, 1 the positional encoding and 2 all
+# biases.
 Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class ScorePairs:
-    """The attention score of one cell, split into pairs; float64.
+    """The attention score of one map cell, split into pairs of components; float64.
 
     Attributes:
-        query_parts: the A parts of the query: the writers of its stream, then the biases.
-        key_parts: the B parts of the key, likewise.
+        query_parts: the A terms of the query: the components that wrote to the query's stream, then the biases.
+        key_parts: the B terms of the key: the components that wrote to the key's stream, then the biases.
         scores: contribution of each pair, [A, B].
         distance: bias that relative positions add to the score; 0 in most models.
     """
@@ -39,15 +40,15 @@ class ScorePairs:
 
     @property
     def total(self) -> float:
-        """Return the sum of all pairs and the distance bias, which is the score itself."""
+        """The score: the sum of all pairs and the distance bias."""
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Return the `count` parts with the largest scores; the last row and column are the sums of all other parts.
+        """Return the `count` terms with the largest scores, and merge all other terms into a last row and column.
 
         Returns:
-            The parts of the query and of the key, where None is the sum of the other parts, and scores with the same
-            total.
+            The terms of the query, the terms of the key, and the scores. None stands for the merged terms. The sum of
+            the scores stays the same.
         """
         rows = _leading(abs(self.scores).sum(axis=1), count)
         columns = _leading(abs(self.scores).sum(axis=0), count)
@@ -58,7 +59,7 @@ class ScorePairs:
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
-    """Split the score of one cell of an attention map into pairs; layer, head and positions count from 0."""
+    """Split the score of one attention map cell into pairs of components; layer, head and positions are 0-based."""
     place = SubLayerId(
         "encoder" if kind == "encoder" else "decoder", layer, "cross_attention" if kind == "cross" else "self_attention"
     )
@@ -83,13 +84,13 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
 
 
 def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
-    """Split the normalised stream of a position into its writers and, last, its biases, [W + 1, D]."""
+    """Split the normalised stream at a position into each writer's part and, last, the biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 
 
 def _leading(sizes: np.ndarray, count: int) -> list[np.ndarray]:
-    """Group the indices of sizes: the `count` largest alone, in their original order, then all others as one group."""
+    """Group indices: each of the `count` largest sizes alone, in index order, then all others as one group."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])

@@ -1,6 +1,6 @@
-"""Attention weights as an attribution: the baseline for all other methods.
+"""Attention weights as an attribution, the baseline for all other methods.
 
-A weight shows where a head looks, not what information it takes (Jain and Wallace 2019, "Attention is not
+A weight shows where a head looks, not what information the head takes (Jain and Wallace 2019, "Attention is not
 Explanation").
 """
 
@@ -16,13 +16,13 @@ from transformer.values.trace import Trace
 
 
 def weights(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Return mean weights of all layers and heads: cross-attention for the source, self-attention for the prefix."""
+    """Average the weights over layers and heads: cross-attention for the source, self-attention for the prefix."""
     source, prefix = (run.trace.attention(kind).mean(axis=(0, 1), dtype=np.float64) for kind in ("cross", "decoder"))
     return shares("weights", run.trace, targets, source, prefix)
 
 
 def mixing_by_weights(trace: Trace) -> Mixing:
-    """Mix half the mean weights of the heads with half the residual connection (Abnar and Zuidema 2020, section 4)."""
+    """Mix the mean attention weights and the residual connection in equal parts (Abnar and Zuidema 2020, section 4)."""
     encoder, decoder, cross = (
         trace.attention(kind).mean(axis=1, dtype=np.float64) / 2 for kind in ("encoder", "decoder", "cross")
     )

@@ -1,4 +1,4 @@
-"""Activation functions of the feed-forward network, and their derivatives."""
+"""Activation functions of the feed-forward network, with their derivatives."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def relu_derivative(x: np.ndarray) -> np.ndarray:
-    """Return 1 where x > 0, else 0. There is no derivative at 0; the convention is 0 (Nair and Hinton 2010)."""
+    """Return 1 where x > 0, else 0. ReLU has no derivative at 0; the convention is 0 (Nair and Hinton 2010)."""
     return (x > 0).astype(x.dtype)
 
 
 def gelu_derivative(x: np.ndarray) -> np.ndarray:
-    """Return Phi(x) + x phi(x), the derivative of x Phi(x); Phi is the normal distribution (Hendrycks, Gimpel 2016)."""
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x); Phi is the normal CDF (Hendrycks and Gimpel 2016)."""
     return (1 + erf(x / math.sqrt(2))) / 2 + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
@@ -36,7 +36,7 @@ def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
 
 
 def silu_derivative(x: np.ndarray) -> np.ndarray:
-    """Return g (1 + x (1 - g)), the derivative of x g; g is the logistic function of x (Elfwing et al. 2018)."""
+    """Return g (1 + x (1 - g)), the derivative of x g, where g is the logistic function of x (Elfwing et al. 2018)."""
     gate = expit(x)
     return gate * (1 + x * (1 - gate))
 
@@ -50,7 +50,7 @@ DERIVATIVES: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def activation(x: np.ndarray, name: Activation) -> tuple[np.ndarray, np.ndarray]:
-    """Apply the activation elementwise, any shape; return also its derivative, which the backward pass needs."""
+    """Apply an activation function elementwise, and also return the derivative, which the backward pass needs."""
     return ACTIVATIONS[name](x), DERIVATIVES[name](x)
 
 

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention and its heads ("Attention Is All You Need", section 3.2)."""
+"""Scaled dot-product attention and multi-head attention ("Attention Is All You Need", section 3.2)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.model.encodings import NO_POSITIONS, RelativePositionArrays, tu
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
-    """Reshape [B, T, D] to [B, H, T, K]. The backward function is `join_heads`, because numbers only move."""
+    """Reshape [B, T, D] to [B, H, T, K]. The inverse, `join_heads`, is also the backward function."""
     batch, length, _ = x.shape
     return x.reshape(batch, length, heads, -1).swapaxes(1, 2)  # [B, T, H, K] -> [B, H, T, K]
 
 
 def join_heads(x: np.ndarray) -> np.ndarray:
-    """Reshape [B, H, T, K] to [B, T, D]. The backward function is `split_heads`."""
+    """Reshape [B, H, T, K] to [B, T, D]. The inverse, `split_heads`, is also the backward function."""
     batch, _, length, _ = x.shape
     return x.swapaxes(1, 2).reshape(batch, length, -1)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
@@ -34,7 +34,7 @@ class AttentionSaved(NamedTuple):
 
 
 class AttentionGradients(NamedTuple):
-    """Gradients dQ [..., T, K], and dK and dV [..., S, K]."""
+    """Gradients of the inputs: dQ [..., T, K], dK and dV [..., S, K]."""
 
     query: np.ndarray
     key: np.ndarray
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
         key, value: keys K and values V, [..., S, K].
         allowed: bool, broadcastable to [..., T, S], True where the query may look at the key; None allows everything.
         notes: receives scores and weights, [..., T, S].
-        biases: numbers added to s, broadcastable to [..., T, S]; they are constants, so they have no gradient.
+        biases: numbers added to s, broadcastable to [..., T, S]; as constants, they have no gradient.
 
     Returns:
         Output O, [..., T, K].
@@ -70,9 +70,9 @@ def scaled_dot_product_attention(
 def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSaved, notes: Notes) -> AttentionGradients:
     """Return dV = A^T dO, dQ = ds K / sqrt(K) and dK = ds^T Q / sqrt(K).
 
-    Two intermediate gradients are needed: dA = dO V^T and ds = softmax_backward(dA, A). There are two matrix products
-    with a softmax between them, and each product has two gradients. Dao et al. 2022, "FlashAttention", appendix B.2,
-    derive the same formulas.
+    Two intermediate gradients are needed: dA = dO V^T and ds = softmax_backward(dA, A). Attention is two matrix
+    products with a softmax in between, and each product has two gradients. Dao et al. 2022, "FlashAttention", appendix
+    B.2, derive the same formulas.
 
     Args:
         grad: gradient of the output, dO [..., T, K].
@@ -89,7 +89,7 @@ def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSave
 
 
 class MultiHeadSaved(NamedTuple):
-    """Saved values of the parts, and the angles that rotated queries and keys; None if there is no rotation."""
+    """Values saved by each part, and the angles by which queries and keys were rotated; None without a rotation."""
 
     query: LinearSaved
     key: LinearSaved
@@ -100,7 +100,7 @@ class MultiHeadSaved(NamedTuple):
 
 
 class MultiHeadGradients(NamedTuple):
-    """Gradients dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and of the parameters."""
+    """Gradients of the query input, dx [B, T, D], of the key and value input, dmemory [B, S, D], and of parameters."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -120,13 +120,13 @@ def multi_head_attention(
 
     Args:
         x: input of the queries, [B, T, D].
-        memory: input of keys and values, [B, S, D]; it is x itself in self-attention.
-        parameters: `in_projection` has W_Q, W_K and W_V below each other, weight [3D, D] and bias [3D].
-            `out_projection` is W_O, weight [D, D] and bias [D].
+        memory: input of the keys and values, [B, S, D]; in self-attention, this is x.
+        parameters: `in_projection` stacks W_Q, W_K and W_V, weight [3D, D] and bias [3D]. `out_projection` is W_O,
+            weight [D, D] and bias [D].
         heads: number of heads H.
         allowed: bool, broadcastable to [B, H, T, S], True where the query may look at the key; None allows everything.
         notes: receives queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
-        relative: score biases or rotations of self-attention, by relative positions.
+        relative: relative position biases for the scores, or rotations of queries and keys.
 
     Returns:
         Output of the attention sub-layer, [B, T, D].
@@ -152,7 +152,7 @@ def multi_head_attention(
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """Compute the gradients of the steps in reverse: output projection, split, attention, join, input projections.
+    """Apply the backward steps in reverse order: output projection, split, attention, join, input projections.
 
     The inverse of a rotation is its transpose, so rotations are undone by the negative angles.
 
@@ -171,7 +171,7 @@ def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes
     value = linear_backward(join_heads(notes.note("values", attention.value)), saved.value)
     return MultiHeadGradients(
         x=query.x,
-        # Keys and values read the same vectors, so their gradients add up.
+        # Keys and values are computed from the same vectors, so their gradients add up.
         memory=key.x + value.x,
         parameters={
             "in_projection.weight": np.concatenate([query.weight, key.weight, value.weight]),

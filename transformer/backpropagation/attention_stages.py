@@ -1,4 +1,4 @@
-"""The stages of an attention sub-layer in the backward pass, from its output to its input."""
+"""Stages of the backward pass through an attention sub-layer, from the output to the input."""
 
 from __future__ import annotations
 
@@ -153,9 +153,9 @@ def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
     parts = {
         each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
-    # The formula has two lines, for narrow columns.
+    # Two lines, so that the formula fits into narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # The keys and values of cross-attention read the encoder's output.
+        # In cross-attention, keys and values are computed from the encoder's output.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return builder.stage("read", "what all heads read", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))

@@ -1,4 +1,4 @@
-"""Computes the same gradients with torch's autograd for comparison, from the model in float64."""
+"""Computes the gradients with torch's autograd, from the model in float64, to check the hand-written backward pass."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class AutogradResult:
 
 
 def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> AutogradResult:
-    """Compute the gradients on a copy of the model, which belongs to this call, so its hooks see no other run.
+    """Compute loss and gradients on a copy of the model, so that the hooks see no other run.
 
     Args:
         parameters: parameters by name, float64; a shared parameter has one entry.
-        config: configuration of the model.
+        config: model configuration.
         batch: inputs of the loss.
     """
     model = float64_model(parameters, config, max(batch.source.shape[1], batch.target.shape[1]))
@@ -68,12 +68,12 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
 
 
 def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfig, length: int) -> Transformer:
-    """Build the model with given parameters, in float64 and evaluation mode.
+    """Build a model with the given parameters, in float64 and evaluation mode.
 
     Args:
         parameters: parameters by name; a shared parameter has one entry.
-        config: configuration of the model.
-        length: length of the longest text; computed positions are converted to float64 up to this length.
+        config: model configuration.
+        length: length of the longest text, up to which positional encodings are computed in float64.
     """
     with SkippedInitialisation():
         model = Transformer(config).double().eval()
@@ -87,12 +87,12 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
 
 
 def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
-    """Return the intermediate results of both stacks, under their names in `transformer.backpropagation`.
+    """Collect both stacks' intermediate results, under the names that `transformer.backpropagation` uses.
 
     Args:
         seen: inputs and outputs of modules, by name.
-        record: recorder of the same run.
-        config: configuration of the model.
+        record: recorder of the same model run.
+        config: model configuration.
     """
     points = {}
     for stack, side in SIDES.items():
@@ -120,7 +120,7 @@ def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerCon
 
 
 def _keep(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-    """Return a hook that stores the input and the output of a module in `seen`."""
+    """Return a hook that stores a module's input and output in `seen`."""
 
     def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         seen[f"{name}.input"], seen[f"{name}.output"] = inputs[0], output

@@ -10,7 +10,7 @@ from transformer.backpropagation.softmax import softmax
 
 
 class CrossEntropySaved(NamedTuple):
-    """Probabilities p and targets y, [B, T, V], and whether each position counts in the loss, bool [B, T]."""
+    """Probabilities p and targets y, [B, T, V], and whether each position counts towards the loss, bool [B, T]."""
 
     probabilities: np.ndarray
     targets: np.ndarray
@@ -30,7 +30,7 @@ def cross_entropy(
         logits: logits z, [B, T, V].
         labels: ids of the correct tokens, [B, T].
         counted: whether each position counts, bool [B, T]; False for padding and for positions to ignore.
-        label_smoothing: e, at least 0 and below 1.
+        label_smoothing: share e, at least 0 and below 1.
     """
     vocabulary = logits.shape[-1]
     targets = np.full(logits.shape, label_smoothing / vocabulary)
@@ -43,10 +43,10 @@ def cross_entropy(
 
 
 def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
-    """Return dz = p - y at the positions that count, and 0 at the others.
+    """Return dz = p - y at the positions that count, and 0 elsewhere.
 
-    The derivatives of softmax and logarithm cancel. The result is the excess probability of each token, and each row
-    sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
+    The derivatives of softmax and logarithm cancel. dz is each token's excess probability, and each row sums to 0.
+    Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
 
     Returns:
         Gradient dz, [B, T, V].

@@ -1,4 +1,4 @@
-"""Converts tokens to vectors: selects a row of a table for each token, scales it, and adds its position."""
+"""Embeds tokens: looks up each token's row in a table, scales the row, and adds a positional encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.config import TransformerConfig
 
 
 class EmbeddingSaved(NamedTuple):
-    """Token ids [B, N], the table size V, the scale factor, and the number of learned positions or None."""
+    """Token ids [B, N], vocabulary size V, scale factor, and number of learned positions (None if not learned)."""
 
     ids: np.ndarray
     vocabulary: int
@@ -28,8 +28,8 @@ def embedding(
     Args:
         ids: token ids w, [B, N].
         table: embedding table E, [V, D].
-        positions: position vectors P, [N, D]; None if no positions are added.
-        config: says whether embeddings are scaled, and whether positions are learned.
+        positions: positional encodings P, [N, D]; None if the model adds none.
+        config: says whether embeddings are scaled, and whether positional encodings are learned.
         notes: receives tokens (the rows of E) and summed (x), [B, N, D] each.
 
     Returns:
@@ -43,11 +43,11 @@ def embedding(
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
-    """Return dE and, if positions are learned, dP.
+    """Return dE and, if positional encodings are learned, dP.
 
-    dE[v] is sqrt(D) times the sum of dx over all places with the token v. A token that occurs twice therefore gets both
-    gradients. Selecting a row is a product with a vector that has a single 1, so only selected rows get a gradient.
-    dP[n] is the sum of dx[n] over the batch. Computed positions have no parameter, and therefore no gradient.
+    dE[v] is sqrt(D) times the sum of dx over all occurrences of token v. A token that occurs twice therefore gets both
+    gradients. A lookup is a product with a one-hot vector, so only looked-up rows get a gradient. dP[n] is the sum of
+    dx[n] over the batch. Computed positional encodings have no parameter, and therefore no gradient.
 
     Args:
         grad: gradient of the output, dx [B, N, D].
@@ -55,12 +55,12 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
         notes: receives the gradients of tokens and summed.
 
     Returns:
-        "embedding.weight" [V, D], and "positions.table" [max_positions, D] if positions are learned.
+        "embedding.weight" [V, D], and "positions.table" [max_positions, D] if positional encodings are learned.
     """
     ids, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("summed", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
-    # `table[ids] += ...` would add only one of the gradients to a row that is selected twice.
+    # For a row that is looked up twice, `table[ids] += ...` would add only one of the gradients.
     np.add.at(table, ids, tokens)
     gradients = {"embedding.weight": table}
     if learned is not None:

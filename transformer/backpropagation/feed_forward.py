@@ -20,7 +20,7 @@ class FeedForwardSaved(NamedTuple):
 
 
 class FeedForwardGradients(NamedTuple):
-    """Gradients dx [B, T, D], and those of the parameters."""
+    """Gradient of the input, dx [B, T, D], and gradients of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
@@ -29,12 +29,12 @@ class FeedForwardGradients(NamedTuple):
 def feed_forward(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], name: Activation, notes: Notes
 ) -> tuple[np.ndarray, FeedForwardSaved]:
-    """Return y = f(x W_1^T + b_1) W_2^T + b_2 (equation 2 of the paper, with any activation f).
+    """Return y = f(x W_1^T + b_1) W_2^T + b_2 (equation 2 of the paper, with any activation function f).
 
     Args:
         x: input, [B, T, D].
         parameters: `expand` is W_1 [F, D] and b_1 [F]; `contract` is W_2 [D, F] and b_2 [D].
-        name: name of the activation f.
+        name: name of the activation function f.
         notes: receives expanded and hidden, [B, T, F], the values before and after f.
 
     Returns:
@@ -47,7 +47,7 @@ def feed_forward(
 
 
 def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Notes) -> FeedForwardGradients:
-    """Compute the gradients of the three steps in reverse: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+    """Apply the three backward steps in reverse order: dh = dy W_2, du = dh * f'(u), dx = du W_1.
 
     Args:
         grad: gradient of the output, dy [B, T, D].

@@ -1,4 +1,4 @@
-"""Computes a gradient without a formula: changes one number slightly, and measures the change of the loss."""
+"""Approximates a gradient without a formula: changes one number slightly, and measures how the loss changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
-# With a larger step, the curvature of the loss would matter; with a smaller one, its rounding. The error is about 1e-9.
+# With a larger step, the loss's curvature would matter; with a smaller one, rounding. The error is about 1e-9.
 STEP = 1e-5
 
 
@@ -28,10 +28,10 @@ def finite_difference(
 
     Args:
         parameters, config, batch: as in `loss`.
-        name: name of a parameter or an intermediate result.
-        at: index of the number x in that array.
+        name: name of the parameter or intermediate result that contains x.
+        at: index of x in that array.
         shape: shape of that array.
-        step: the difference h.
+        step: difference h.
     """
 
     def moved(by: float) -> float:

@@ -1,4 +1,4 @@
-"""Computes the loss of a batch, and its gradient with respect to every parameter and intermediate result."""
+"""Computes a batch's loss, and the gradient with respect to every parameter and intermediate result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LossInputs:
     """Inputs of a loss.
 
     Attributes:
-        source: ids that the encoder reads, [B, S].
-        target: ids that the decoder reads, start symbol first, [B, T].
-        labels: ids that the decoder should predict, [B, T].
-        counted: whether each position counts in the loss, bool [B, T]; False for padding.
+        source: token ids that the encoder reads, [B, S].
+        target: token ids that the decoder reads, start symbol first, [B, T].
+        labels: token ids that the decoder should predict, [B, T].
+        counted: whether each position counts towards the loss, bool [B, T]; False for padding.
         source_mask: bool [B, S], False for padding; None if there is no padding.
-        label_smoothing: at least 0 and below 1.
+        label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
     """
 
     source: np.ndarray
@@ -37,15 +37,15 @@ class LossInputs:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """A loss, its intermediate results and its gradients.
+    """A loss with its intermediate results and gradients.
 
     Attributes:
         loss: loss summed over the positions that count, nats.
         values: every intermediate result, by name.
         gradients: gradient of the loss with respect to each intermediate result, by the same names.
         uses: gradient with respect to every use of a parameter. A shared parameter has several uses.
-        parameters: gradient with respect to every parameter. A shared parameter has its first name, and the sum over
-            its uses.
+        parameters: gradient with respect to every parameter. A shared parameter appears under its first name, with the
+            sum over all uses.
     """
 
     loss: float
@@ -67,11 +67,11 @@ def loss(
     batch: LossInputs,
     nudges: Mapping[str, np.ndarray] | None = None,
 ) -> float:
-    """Compute only the loss, in nats.
+    """Compute the loss without gradients, in nats.
 
     Args:
         parameters: parameters by name, float64; a shared parameter has one entry.
-        config: configuration of the model.
+        config: model configuration.
         batch: inputs of the loss.
         nudges: numbers to add to some intermediate results, by name.
     """
@@ -80,11 +80,11 @@ def loss(
 
 
 def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> Gradients:
-    """Run the forward pass, then the backward pass, and return all gradients.
+    """Run the forward pass and the backward pass, and return all gradients.
 
     Args:
         parameters: parameters by name, float64; a shared parameter has one entry.
-        config: configuration of the model.
+        config: model configuration.
         batch: inputs of the loss.
     """
     values, backward = Notes(), Notes()

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Added to the variance to avoid a division by 0; this is torch's value.
+# Added to the variance to avoid a division by 0; torch uses the same value.
 EPSILON = 1e-5
 
 
 class LayerNormSaved(NamedTuple):
-    """The normalised x [..., D], its standard deviation [..., 1], and the gain [D]."""
+    """The normalised x [..., D], the standard deviation of x [..., 1], and the gain [D]."""
 
     normalised: np.ndarray
     deviation: np.ndarray
@@ -19,7 +19,7 @@ class LayerNormSaved(NamedTuple):
 
 
 class LayerNormGradients(NamedTuple):
-    """Gradients dx [..., D], and those of gain and bias, [D] each."""
+    """Gradients of the input, dx [..., D], and of gain and bias, [D] each."""
 
     x: np.ndarray
     gain: np.ndarray
@@ -27,7 +27,7 @@ class LayerNormGradients(NamedTuple):
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, LayerNormSaved]:
-    """Return y = gain * n + bias with n = (x - mean) / deviation, both over the D numbers of a position.
+    """Return y = gain * n + bias with n = (x - mean) / deviation; mean and deviation are over a position's D numbers.
 
     Args:
         x: input, [..., D].
@@ -44,9 +44,10 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nd
 def layer_norm_backward(grad: np.ndarray, saved: LayerNormSaved) -> LayerNormGradients:
     """Return dx = (dn - mean(dn) - n mean(dn * n)) / deviation, dgain = sum dy * n and dbias = sum dy; dn = gain * dy.
 
-    The mean and the deviation depend on x too, so two directions disappear from the gradient. The first is a constant,
-    because adding a constant to all of x changes nothing. The second is n, because scaling x changes nothing (except
-    for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same by the chain rule.
+    Mean and deviation depend on x too, so the gradient has no component in two directions. The first is a constant
+    vector, because adding a constant to all of x changes nothing. The second is n, because scaling x changes nothing
+    (except for the epsilon). Ioffe and Szegedy 2015, "Batch Normalization", section 3, derive the same formula by the
+    chain rule.
 
     Args:
         grad: gradient of the output, dy [..., D].

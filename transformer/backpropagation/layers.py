@@ -1,4 +1,4 @@
-"""The layers of the two stacks, forward and backward ("Attention Is All You Need", section 3.1)."""
+"""Encoder and decoder layers, forward and backward ("Attention Is All You Need", section 3.1)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class DecoderLayerSaved(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """Gradients dx [B, N, D], and those of the parameters."""
+    """Gradient of the input, dx [B, N, D], and gradients of the parameters."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class CrossGradients(NamedTuple):
-    """Gradients dx [B, T, D], dmemory [B, S, D], and those of the parameters."""
+    """Gradients of the input, dx [B, T, D], of the encoder output, dmemory [B, S, D], and of the parameters."""
 
     x: np.ndarray
     memory: np.ndarray
@@ -65,8 +65,8 @@ def encoder_layer(
 
     Args:
         x: input, [B, S, D].
-        parameters: parameters of the layer, by their names in a checkpoint.
-        config: configuration of the model.
+        parameters: the layer's parameters, by their names in a checkpoint.
+        config: model configuration.
         allowed: bool, broadcastable to [B, H, S, S], True where a query may look at a key; None allows everything.
         notes: receives the intermediate results.
     """
@@ -76,7 +76,7 @@ def encoder_layer(
 
 
 def encoder_layer_backward(grad: np.ndarray, saved: EncoderLayerSaved, notes: Notes) -> LayerGradients:
-    """Compute the gradients of the sub-layers in reverse, from the gradient of the output, [B, S, D]."""
+    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, S, D]."""
     network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     attention = attention_sublayer_backward("self_attention", network.x, saved.self_attention, notes)
     return LayerGradients(attention.x, {**attention.parameters, **network.parameters})
@@ -95,11 +95,11 @@ def decoder_layer(
 
     Args:
         x: input, [B, T, D].
-        memory: output of the encoder, [B, S, D].
-        parameters: parameters of the layer, by their names in a checkpoint.
-        config: configuration of the model.
-        allowed: mask of self-attention, bool, broadcastable to [B, H, T, T].
-        source_allowed: mask of cross-attention, bool, broadcastable to [B, H, T, S].
+        memory: encoder output, [B, S, D].
+        parameters: the layer's parameters, by their names in a checkpoint.
+        config: model configuration.
+        allowed: self-attention mask, bool, broadcastable to [B, H, T, T].
+        source_allowed: cross-attention mask, bool, broadcastable to [B, H, T, S].
         notes: receives the intermediate results.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
@@ -109,7 +109,7 @@ def decoder_layer(
 
 
 def decoder_layer_backward(grad: np.ndarray, saved: DecoderLayerSaved, notes: Notes) -> CrossGradients:
-    """Compute the gradients of the sub-layers in reverse, from the gradient of the output, [B, T, D]."""
+    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, T, D]."""
     network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
     cross = attention_sublayer_backward("cross_attention", network.x, saved.cross_attention, notes)
     attention = attention_sublayer_backward("self_attention", cross.x, saved.self_attention, notes)
@@ -125,15 +125,15 @@ def attention_sublayer(
     allowed: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, AttentionSubLayerSaved]:
-    """Apply attention and its residual connection, [B, T, D] to [B, T, D].
+    """Apply attention with the residual connection and the layer norm, [B, T, D] to [B, T, D].
 
     Args:
         part: "self_attention" or "cross_attention".
         x: residual stream, [B, T, D].
-        memory: output of the encoder, [B, S, D]; None for self-attention.
-        parameters: parameters of the layer, by their names in a checkpoint.
-        config: configuration of the model.
-        allowed: mask, bool; None allows everything.
+        memory: encoder output, [B, S, D]; None for self-attention.
+        parameters: the layer's parameters, by their names in a checkpoint.
+        config: model configuration.
+        allowed: attention mask, bool; None allows everything.
         notes: receives the intermediate results.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
@@ -149,7 +149,7 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> CrossGradients:
-    """Compute the gradients; that of x is the sum over two paths: past the sub-layer, and through it."""
+    """Compute the gradients; the gradient of x is the sum over two paths, past the sub-layer and through it."""
     notes = notes.of(part)
     written = write_backward(grad, saved.write, notes)
     attention = multi_head_attention_backward(written.y, saved.attention, notes)
@@ -166,7 +166,7 @@ def attention_sublayer_backward(
 def feed_forward_sublayer(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, notes: Notes
 ) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
-    """Apply the feed-forward network and its residual connection, [B, N, D] to [B, N, D]."""
+    """Apply the feed-forward network with the residual connection and the layer norm, [B, N, D] to [B, N, D]."""
     notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
     seen, read_saved = read(x, norm, config.norm, notes)
     y, network_saved = feed_forward(seen, select(parameters, "feed_forward"), config.activation, notes)
@@ -175,7 +175,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """Compute the gradients; that of x is again the sum over two paths: past the network, and through it."""
+    """Compute the gradients; the gradient of x is the sum over two paths, past the network and through it."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)

@@ -1,4 +1,4 @@
-"""The linear map in every projection: queries, keys, values, output, feed-forward network and generator."""
+"""The linear map in every projection: queries, keys, values, attention output, feed-forward network and generator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LinearSaved(NamedTuple):
 
 
 class LinearGradients(NamedTuple):
-    """Gradients dx [..., I], dW [O, I] and db [O]."""
+    """Gradients of the input, dx [..., I], of the weight, dW [O, I], and of the bias, db [O]."""
 
     x: np.ndarray
     weight: np.ndarray
@@ -25,8 +25,8 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
 
     Args:
         x: input, [..., I].
-        weight: W [O, I].
-        bias: b [O]; None if there is no bias.
+        weight: weight matrix W, [O, I].
+        bias: bias vector b, [O]; None for no bias.
 
     Returns:
         Output y, [..., O].
@@ -36,7 +36,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
 
 
 def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
-    """Return dx = dy W, dW = dy^T x, and db = sum of dy over the positions.
+    """Return dx = dy W, dW = dy^T x, and db = sum of dy over all positions.
 
     An input number affects every output through one column of W. A weight is used at every position, so its gradient is
     a sum over all positions. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.

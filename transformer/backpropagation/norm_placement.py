@@ -1,4 +1,4 @@
-"""Measures the size of gradients in each layer, for the model's norm placement and for the other one.
+"""Measures gradient norms in each layer, for the model's norm placement and for the other placement.
 
 Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare models before training.
 In a post-norm model, the last layers have the largest gradients, so training needs a warm-up. In a pre-norm model, all
@@ -21,14 +21,13 @@ from transformer.values.trace import PARTS, STACKS, Stack
 
 @dataclass(frozen=True, eq=False)
 class GradientSizes:
-    """Euclidean norms of gradients of one loss.
+    """Euclidean gradient norms for one loss.
 
     Attributes:
         loss: the loss, nats.
-        stream: gradient norm of the residual stream, before the first sub-layer of each stack and after each sub-layer;
-            mean over the positions, [2L + 1] for the encoder and [3L + 1] for the decoder.
-        network: gradient norm of the feed-forward network's second matrix in each layer, [L]; Xiong et al. measure this
-            one.
+        stream: gradient norm of the residual stream, before each stack's first sub-layer and after each sub-layer,
+            averaged over the positions, [2L + 1] for the encoder and [3L + 1] for the decoder.
+        network: gradient norm of the feed-forward network's second matrix in each layer, [L], as in Xiong et al.
     """
 
     loss: float
@@ -37,7 +36,7 @@ class GradientSizes:
 
 
 def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> GradientSizes:
-    """Measure the gradient sizes of a model with given parameters, which are float64."""
+    """Measure a model's gradient norms; `parameters` are float64."""
     found = gradients(parameters, config, batch)
     stream, network = {}, {}
     for stack, side, depth in zip(
@@ -58,13 +57,13 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
 
 
 def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0) -> GradientSizes:
-    """Measure the gradient sizes of a model with random weights.
+    """Measure a model's gradient norms at random initial weights.
 
     Args:
-        config: configuration of the model; `norm` replaces its norm placement.
-        norm: placement of the norms.
+        config: model configuration, except for the norm placement.
+        norm: norm placement.
         batch: inputs of the loss.
-        seed: seed of the weights; both placements get the same weights.
+        seed: seed of the weights; with the same seed, both norm placements get the same weights.
     """
     placed = replace(config, norm=norm)
     with torch.random.fork_rng(devices=[]):

@@ -1,7 +1,7 @@
-"""One step of each optimiser as a pure function, and the learning rate schedule of the paper.
+"""One step of each optimiser as a pure function, and the learning rate schedule of "Attention Is All You Need".
 
-Each function takes parameters, gradients and its state by name, and returns new parameters and a new state. The state
-before the first step is empty, `{}`. Arrays are float64 and can have any shape.
+Each function takes parameters, gradients and the optimiser's state by name, and returns new parameters and a new state.
+The state before the first step is empty, `{}`. Arrays are float64 and can have any shape.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[
 def momentum(
     parameters: Arrays, gradients: Arrays, velocity: Arrays, *, learning_rate: float, decay: float = 0.9
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Compute v = decay v + g and p = p - lr v (Polyak 1964; Sutskever et al. 2013; this is torch's form).
+    """Compute v = decay v + g and p = p - lr v (Polyak 1964; Sutskever et al. 2013), in torch's form.
 
     Args:
         parameters, gradients: p and g, by name.
-        velocity: v of the previous step, by name; empty before the first step.
+        velocity: v after the previous step, by name; empty before the first step.
         learning_rate: lr.
-        decay: share of v that remains after a step, 0 to 1.
+        decay: fraction of v that remains after a step, 0 to 1.
 
     Returns:
         New parameters and new velocity.
@@ -39,7 +39,7 @@ def momentum(
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """State of Adam: running means of g and of g² by name, and the number of steps taken."""
+    """Adam's state: running means of g and of g² by name, and the number of steps taken."""
 
     mean: Arrays = field(default_factory=dict)
     square: Arrays = field(default_factory=dict)
@@ -58,13 +58,13 @@ def adam(
     """Compute p = p - lr m / (sqrt(s) + epsilon), m and s being means of g and g² (Kingma and Ba 2015, algorithm 1).
 
     m and s begin at 0, so they are too small in the first steps; a division by 1 - beta^t corrects this. The default
-    values are those of "Attention Is All You Need", section 5.3.
+    values are from "Attention Is All You Need", section 5.3.
 
     Args:
         parameters, gradients: p and g, by name.
         moments: state after the previous step; `Moments()` before the first step.
         learning_rate: lr.
-        betas: shares of m and of s that remain after a step, 0 to 1.
+        betas: fractions of m and of s that remain after a step, 0 to 1.
         epsilon: small number that avoids a division by 0.
 
     Returns:
@@ -85,8 +85,8 @@ def warmup(step: int, d_model: int, steps: int = 4_000) -> float:
     """Return lr = D^-0.5 min(step^-0.5, step * steps^-1.5) ("Attention Is All You Need", section 5.3, equation 3).
 
     Args:
-        step: number of the step, from 1.
-        d_model: D.
-        steps: number of steps in which the rate rises. After them, it falls with the square root of the step.
+        step: 1-based number of the step.
+        d_model: model width D.
+        steps: number of warm-up steps, in which lr rises. Afterwards, lr is proportional to 1 / sqrt(step).
     """
     return d_model**-0.5 * min(step**-0.5, step * steps**-1.5)

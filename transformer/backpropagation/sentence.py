@@ -1,4 +1,4 @@
-"""Computes the gradients of one sentence pair, by hand and by autograd, for a page that compares them."""
+"""Computes a sentence pair's gradients by hand and by autograd, for a page that compares the results."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SentenceGradients:
-    """Gradients of one loss. Two layers are stored completely; all layers have their gradient norms and their stream.
+    """Gradients of one loss. Two layers are stored completely, all other layers only as gradient norms and streams.
 
     Attributes:
-        config: configuration of the model.
+        config: model configuration.
         batch: the sentence pair, as a batch of one.
         loss: the loss, nats.
-        layers: indices of the stored encoder layer and decoder layer, from 0.
-        rows: token ids of the stored rows, for each parameter that has one row per token of the vocabulary.
+        layers: 0-based indices of the stored encoder layer and decoder layer.
+        rows: token ids of the stored rows, for each parameter that has one row per vocabulary token.
         generator: weights W of the generator, float32 [V, D].
         values: parameters and intermediate results by name, float64.
         gradients: gradients computed by hand, by the same names.
         reference: gradients computed by autograd, by the same names.
-        sent_back: gradient that each decoder layer sends back to the encoder's output, [L, S, D].
-        sizes: Euclidean norm of the gradient of every parameter, by name.
+        sent_back: gradient that each decoder layer sends back to the encoder output, [L, S, D].
+        sizes: Euclidean norm of every parameter's gradient, by parameter name.
         compared: number of gradient values that were compared with autograd.
-        apart: largest absolute difference among them.
+        apart: largest absolute difference from autograd.
     """
 
     config: TransformerConfig
@@ -52,12 +52,12 @@ class SentenceGradients:
 
 
 def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> LossInputs:
-    """Return a batch with which the model would learn the translation of a trace.
+    """Build a training batch from a trace's sentence and translation.
 
     Args:
         trace: trace of a sentence and its translation.
-        step: step whose loss counts, from 0; None adds up the losses of all steps.
-        label_smoothing: at least 0 and below 1.
+        step: 0-based step whose loss counts; None adds up the losses of all steps.
+        label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
     """
     source, target, labels = (
         np.array([[token.id for token in tokens]])
@@ -77,7 +77,7 @@ def sentence_gradients(
     Args:
         weights: weights of the model.
         batch: batch of one sentence pair.
-        encoder_layer, decoder_layer: layers to store, from 0.
+        encoder_layer, decoder_layer: 0-based layers to store.
     """
     config, parameters = weights.config, parameters_of(weights)
     assert config.encoder_layers, "a language model has no sentence pairs"
@@ -115,7 +115,7 @@ def sentence_gradients(
 def _rows(
     parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
-    """Return the token ids of the rows to store, for each parameter that has one row per token of the vocabulary."""
+    """Return the token ids of the rows to store, for each parameter that has one row per vocabulary token."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """Return the names that belong to the two layers or to no layer, and those of the stream after each sub-layer."""
+    """Return the names of arrays to store: those in the two layers, those in no layer, and streams after sub-layers."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 
@@ -136,7 +136,7 @@ def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> lis
 def _sent_back(
     parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> np.ndarray:
-    """Return the gradient that each decoder layer sends to the encoder's output by its keys and values, [L, S, D]."""
+    """Return the gradient that each decoder layer's keys and values send back to the encoder output, [L, S, D]."""
     sent = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}.cross_attention"

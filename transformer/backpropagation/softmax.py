@@ -1,4 +1,4 @@
-"""Softmax over the last axis, with a mask."""
+"""Softmax over the last axis, with an optional mask."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Return a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere.
 
-    The model computes the same in `transformer.model.attention.masked_softmax`.
+    In the model, `transformer.model.attention.masked_softmax` is the equivalent function.
 
     Args:
         scores: scores s, [..., S].
@@ -16,7 +16,7 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
 
     Returns:
         Weights a, [..., S], which are all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0.
-        A row that may look at nothing is all 0.
+        A fully masked row is all 0.
     """
     powers = exponentials(scores, allowed)
     total = powers.sum(axis=-1, keepdims=True)
@@ -26,7 +26,7 @@ def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray
 def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Return the numerators of `softmax`, [..., S]: exp(s - m), and 0 where masked.
 
-    m is the largest allowed score of the row. It cancels in the quotient, and prevents overflow in exp.
+    m is the row's largest allowed score. Subtracting m cancels in the quotient, and prevents overflow in exp.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if allowed is None:
@@ -38,9 +38,9 @@ def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.nd
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ds = a * (da - sum_k a_k da_k).
 
-    This is the product of da with the Jacobian of one row, `da_j/ds_k = a_j (1[j = k] - a_k)`, which is not built. A
-    row of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is 0
-    too. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
+    This is the product of da with one row's Jacobian, `da_j/ds_k = a_j (1[j = k] - a_k)`, which is never built. A row
+    of ds sums to 0, because adding a constant to all scores of a row changes nothing. Where a weight is 0, ds is also
+    0. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.2.2.3.
 
     Args:
         grad: gradient of the output, da [..., S].

@@ -1,4 +1,4 @@
-"""Stages of the backward pass: a gradient with its formula, and everything needed to check it."""
+"""Stages of the backward pass: each is a gradient with its formula, and everything needed to check it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ View = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where the numbers of a stage are in a parameter or an intermediate result, so that one of them can be nudged.
+    """Locates a stage's values in a parameter or an intermediate result, so that a single value can be nudged.
 
     Attributes:
         name: name of the parameter or result.
         shape: shape of the parameter or result.
-        place: function that maps a row and a column of the stage to the index in the parameter or result.
+        place: function from a row and a column of the stage to the index in the parameter or result.
     """
 
     name: str
@@ -35,13 +35,14 @@ class GradientStage(Stage):
     """A stage that shows one gradient; `array` is the gradient computed by hand.
 
     Attributes:
-        values: numbers that the gradient belongs to, [R, C].
-        reference: the gradient computed by autograd, [R, C].
-        terms_of: formula that splits each number into a sum of terms; None if it comes from a layer that is not shown.
-        point: where the numbers are in a parameter or result.
-        learned: whether they are parameters.
+        values: the values with respect to which the gradient is taken, [R, C].
+        reference: gradient computed by autograd, [R, C].
+        terms_of: formula that splits each gradient value into a sum of terms; None if the gradient comes from a layer
+            that is not shown.
+        point: location of the values in a parameter or intermediate result.
+        learned: whether the values are parameters.
         masked: whether each cell is masked, bool [R, C]; None if there is no mask.
-        tokens: token ids of the rows; empty if rows are not tokens of the vocabulary.
+        tokens: token ids of the rows; empty if rows are not vocabulary tokens.
     """
 
     values: np.ndarray
@@ -60,7 +61,7 @@ class GradientStage(Stage):
 
 @dataclass(frozen=True, eq=False)
 class StageBuilder:
-    """Makes stages from the computed gradients.
+    """Makes stages from computed gradients.
 
     Attributes:
         found: all computed gradients.
@@ -86,12 +87,12 @@ class StageBuilder:
 
     @property
     def seen(self) -> str:
-        """Symbol for the input of a sub-layer, in LaTeX."""
+        """LaTeX symbol for a sub-layer's input."""
         return r"\hat{x}" if self.found.config.norm == "pre" else "x"
 
     @property
     def seen_name(self) -> str:
-        """Symbol for the input of a sub-layer, for the heading of a table."""
+        """Symbol for a sub-layer's input in a table heading."""
         return "x̂" if self.found.config.norm == "pre" else "x"
 
     def stage(
@@ -183,7 +184,7 @@ def by_input(parameter: np.ndarray) -> np.ndarray:
 
 
 def stream_before(stack: Stack, layer: int, part: Part) -> str:
-    """Return the name of the stream before a sub-layer."""
+    """Return the name of the residual stream before a sub-layer."""
     number = PARTS[stack].index(part)
     if number:
         return f"{stack}_layers.{layer}.{PARTS[stack][number - 1]}.after"

@@ -1,7 +1,7 @@
-"""Shows the backward pass stage by stage: from the loss, through one layer of each stack, to the embeddings.
+"""Lists the backward pass stage by stage: from the loss, through one layer of each stack, to the embeddings.
 
-The order is the reverse of that in `transformer.analysis.replay.stages`. dX is short for the gradient of the loss with
-respect to X.
+The order is the reverse of `transformer.analysis.replay.stages`. dX is short for the gradient of the loss with respect
+to X.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from transformer.backpropagation.sums import Pointwise, Product, Sum
 from transformer.backpropagation.transformer import TIED
 from transformer.values.trace import PARTS, SIDES, Stack
 
-READ = {"source": "read in the sentence", "target": "read in the translation"}
-GENERATOR = "compared with by the generator"
+READ = {"source": "from the sentence", "target": "from the translation"}
+GENERATOR = "from the generator"
 
 
 def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
     """Return all stages, from the logits back to the tokens.
 
     Args:
-        found: the gradients, which also determine the layers.
-        head: index of the head whose attention is shown, from 0.
+        found: gradients, which also determine the layers to show.
+        head: 0-based index of the head whose attention is shown.
     """
     builder = StageBuilder(found, head)
     return (*_generator(builder), *_stack(builder, "decoder"), *_stack(builder, "encoder"))
 
 
 def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
-    """Yield the stages from the loss to the decoder's output."""
+    """Yield the stages from the loss to the decoder output."""
     found, batch = builder.found, builder.found.batch
     _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
@@ -79,7 +79,7 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
 
 
 def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
-    """Yield the stages from the output of a stack to its embeddings."""
+    """Yield the stages from a stack's output to its embeddings."""
     found, config = builder.found, builder.found.config
     layer, depth = (
         (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
@@ -166,7 +166,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
 
 
 def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
-    """Yield the rows of the embedding table for the tokens of the pair; a shared table has one stage for all uses."""
+    """Yield the stage with the embedding rows of the pair's tokens; a shared table has one stage for all uses."""
     found, tied = builder.found, TIED[builder.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
@@ -175,7 +175,7 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
     parts = {}
     for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
         if f"{side}_embedding.weight" in uses:
-            # [N, places] x [places, D]: each row of the table gets the sum over all places that have its token.
+            # [N, positions] x [positions, D]: each table row gets the sum over all positions that have the row's token.
             places = np.equal.outer(found.rows[name], ids[0]).astype(float)
             parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:

@@ -1,4 +1,4 @@
-"""Creates the stages of one sub-layer in the backward pass: residual connection, network or attention, norm."""
+"""Creates the backward stages of one sub-layer: residual connection, feed-forward network or attention, and norm."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
 
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the three terms of the gradient of a norm's input, [N, D] each; arguments as in `norm_parameters`."""
+    """Return the three terms of a norm's input gradient, [N, D] each; the arguments are as in `norm_parameters`."""
     n, deviation, gain = _normed(builder, norm, before)
     dn = gain * dy
     return {

@@ -1,4 +1,4 @@
-"""Splits one number of a gradient into the terms of the sum that its formula describes."""
+"""Splits one number of a gradient into the terms of the sum in the gradient's formula."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """N terms whose sum is one number.
+    """N terms that sum to one number.
 
     Attributes:
         over: letter of the dimension that the sum runs over, such as "T"; or the names of the terms.
-        factors: factors of each term, [N] each, by name.
+        factors: each term's factors, [N] each, by name.
         scale: additional factor of every term.
     """
 
@@ -25,7 +25,7 @@ class Terms:
 
     @property
     def products(self) -> np.ndarray:
-        """The terms: the products of all factors, [N]."""
+        """Values of the terms: each is the product of the term's factors and `scale`, [N]."""
         return self.scale * np.prod(list(self.factors.values()), axis=0)
 
     @property
@@ -34,16 +34,16 @@ class Terms:
 
 
 class Formula(Protocol):
-    """Describes how a matrix is computed, so that each of its numbers can be split into terms."""
+    """Describes how a matrix is computed, so that each number in it can be split into terms."""
 
     def terms(self, row: int, column: int) -> Terms:
-        """Return the terms whose sum is one number of the matrix."""
+        """Return the terms that sum to one number of the matrix."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A matrix product: left [R, N] times right [N, C] times `scale`; left and right are pairs (name, matrix)."""
+    """A matrix product: left [R, N] times right [N, C] times `scale`; left and right are (name, matrix) pairs."""
 
     left: tuple[str, np.ndarray]
     right: tuple[str, np.ndarray]
@@ -57,7 +57,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum of matrices [R, C], which have names."""
+    """A sum of named matrices, [R, C] each."""
 
     parts: Mapping[str, np.ndarray]
 
@@ -67,7 +67,7 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class Pointwise:
-    """An elementwise product of matrices [R, C], which have names."""
+    """An elementwise product of named matrices, [R, C] each."""
 
     factors: Mapping[str, np.ndarray]
 
@@ -77,7 +77,7 @@ class Pointwise:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSum:
-    """An elementwise product of matrices [N, C], which have names, summed over the rows to [1, C]."""
+    """An elementwise product of named matrices, [N, C] each, summed over the rows to [1, C]."""
 
     factors: Mapping[str, np.ndarray]
     over: str

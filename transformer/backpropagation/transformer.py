@@ -22,7 +22,8 @@ from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
 
-# For each kind of tying, maps each tied parameter to the one whose values it uses. A checkpoint has only the latter.
+# For each kind of tying, maps each tied parameter to the parameter that holds the values. A checkpoint has only the
+# latter.
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
@@ -50,13 +51,13 @@ def transformer(
     source_mask: np.ndarray | None,
     notes: Notes,
 ) -> tuple[np.ndarray, TransformerSaved]:
-    """Return the logits of the token after each target token, [B, T, V]; there is no dropout.
+    """Return the logits for the token after each target token, [B, T, V], without dropout.
 
     Args:
         parameters: parameters by their names in a checkpoint, float64; a shared parameter has one entry.
-        config: configuration of the model.
-        source: ids that the encoder reads, [B, S].
-        target: ids that the decoder reads, start symbol first, [B, T].
+        config: model configuration.
+        source: token ids that the encoder reads, [B, S].
+        target: token ids that the decoder reads, start symbol first, [B, T].
         source_mask: bool [B, S], False for padding; None if there is no padding.
         notes: receives every intermediate result.
     """
@@ -124,7 +125,7 @@ def transformer_backward(
     Args:
         grad: dz, the gradient of the logits, [B, T, V].
         saved: values from the forward pass.
-        config: configuration of the model.
+        config: model configuration.
         notes: receives a gradient for every result that the forward pass noted.
     """
     gradients = {}
@@ -135,7 +136,8 @@ def transformer_backward(
     if config.output_bias:
         gradients["generator.bias"] = generator.bias
 
-    # 2. decoder; all its layers read the encoder's output, so that output's gradient is a sum over the layers.
+    # 2. decoder; every decoder layer reads the encoder output, so the encoder output's gradient is a sum over the
+    # layers.
     dx, more = _normalised_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
     gradients |= more
     sent_back = []
@@ -166,12 +168,12 @@ def transformer_backward(
 
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """Return the parameters under every name by which they are used."""
+    """Return the parameters with an additional entry for each tied parameter."""
     return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """Return the gradient of each parameter; for a shared parameter it is the sum over its uses.
+    """Return the gradient of each parameter, which for a shared parameter is the sum over all uses.
 
     Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
     """
@@ -185,7 +187,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _normalised(
     name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Apply the norm `name` to x [B, N, D] if the model has it: after embeddings, or at the end of a pre-norm stack."""
+    """Apply the norm `name` to x [B, N, D] if the model has this norm, after embeddings or after a pre-norm stack."""
     if not there:
         return x, None
     return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])
@@ -194,7 +196,7 @@ def _normalised(
 def _normalised_backward(
     name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the gradient dx [B, N, D], and those of the norm's parameters, if there is a norm."""
+    """Return the gradient dx [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
     found = layer_norm_backward(grad, saved)

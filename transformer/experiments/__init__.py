@@ -1,4 +1,4 @@
-"""Saved experiments, which can be run again. Importing this package registers every run that they may contain."""
+"""Saved experiments, which can be rerun. Importing this package registers all kinds of run in experiment files."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Runs an experiment again, and compares the new numbers with the numbers that the experiment claims."""
+"""Reruns an experiment, and compares the new results with the results that the experiment claims."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from transformer.errors import AtlasError, ExperimentError
 from transformer.experiments.experiment import ClaimedRun, ClaimedValue, Experiment
 from transformer.values.run import Stated
 
-# Maximum number of differences that a report lists.
+# Maximum number of differences to list in a report.
 NAMED = 5
 
 
 @dataclass(frozen=True)
 class Report:
-    """Comparison of the numbers in an experiment with newly computed ones.
+    """Comparison of an experiment's claimed results with newly computed ones.
 
     Attributes:
-        compared: number of numbers and texts that were compared.
-        tolerance: largest tolerance of a claim.
-        differing: one sentence for each claim that does not agree.
+        compared: number of numbers and texts compared.
+        tolerance: largest tolerance of any claim.
+        differing: one sentence per claim that does not agree.
     """
 
     compared: int
@@ -31,7 +31,7 @@ class Report:
 
     def __str__(self) -> str:
         if not self.differing:
-            return f"The same to {self.tolerance:.0e}: all {self.compared} numbers, computed again."
+            return f"Matches to {self.tolerance:.0e}: all {self.compared} recomputed numbers."
         more = len(self.differing) - NAMED
         return "\n".join([*self.differing[:NAMED], *([f"{more} more claims differ."] if more > 0 else [])])
 
@@ -40,7 +40,7 @@ def check_model(experiment: Experiment, version: str, name: str) -> None:
     """Check that an experiment was made with the loaded model.
 
     Raises:
-        ExperimentError: it was made with another model.
+        ExperimentError: the experiment was made with another model.
     """
     if experiment.model != version:
         raise ExperimentError(
@@ -50,14 +50,14 @@ def check_model(experiment: Experiment, version: str, name: str) -> None:
 
 
 def check(experiment: Experiment, runs: Any) -> Report:
-    """Compute every run of an experiment again, and compare the results with its claims.
+    """Recompute every run in an experiment, and compare the results with the experiment's claims.
 
     Args:
-        experiment: experiment that was made with this model.
-        runs: answers runs of the model.
+        experiment: experiment that was made with the loaded model.
+        runs: answers model runs.
 
     Raises:
-        ExperimentError: a run cannot be computed, or its result does not have a claimed number.
+        ExperimentError: a run cannot be computed, or its result lacks a claimed number.
         AtlasError: a run raised this error.
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
@@ -78,14 +78,14 @@ def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
     except AtlasError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
-        # The file is untrusted, and may combine arguments of runs in a way that no page does.
+        # The file is untrusted, and may combine a run's arguments in a way that no page does.
         raise ExperimentError(
             f"{type(part.run).__name__} cannot run as the experiment describes it: {error}"
         ) from error
 
 
 def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[str, Stated]) -> str:
-    """Return a sentence about how a claim differs from the new result; empty if it agrees."""
+    """Return a sentence that says how a claim differs from the new result; empty if both agree."""
     if name not in stated:
         raise ExperimentError(
             f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."

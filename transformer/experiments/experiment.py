@@ -1,7 +1,7 @@
-"""Experiments: runs of a model with the numbers that they are claimed to give, stored in a small file.
+"""Experiments: model runs with their claimed results, stored in a small file.
 
-The file is JSON. A figure can contain the same text, compressed and in base64, after `MARK`, wherever the format of the
-figure has room for text.
+The file is JSON. A figure file can contain the same JSON, compressed and base64-encoded, after `MARK`, in any part of
+its format that holds text.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from transformer.files.small_files import MEGABYTE
 from transformer.running.wire_form import RequestError, decoded, read_run, write_run
 from transformer.values.run import Run, Stated
 
-# Increase this whenever the form of the file or its meaning changes.
+# Increase this whenever the file format or its meaning changes.
 VERSION = 1
-# Maximum size of an experiment, and of a figure that contains one, in bytes.
+# Maximum size of an experiment, and of a figure file that contains an experiment, in bytes.
 MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
 # Maximum number of runs in an experiment. A page has fewer than ten, and each may take seconds.
 MAX_RUNS = 50
-# Maximum number of experiments in one file, which may be a list of slides.
+# Maximum number of experiments in one file, which may be a slide list.
 MAX_CARRIED = 60
-# Relative tolerance within which numbers count as the same; for numbers below 1 it is absolute.
+# Relative tolerance within which numbers count as equal. For magnitudes below 1, the tolerance is absolute.
 TOLERANCE = 1e-5
 DIGITS = 9
 
@@ -51,18 +51,18 @@ class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, value: Stated) -> ClaimedValue:
-        """Return the claim that a run gives this value."""
+        """Build a claim from an actual value, rounded to DIGITS significant digits."""
         return cls(value if isinstance(value, str) else _rounded(np.asarray(value, dtype=float).tolist()))
 
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run in an experiment, with its claimed results.
+    """A model run in an experiment, with claimed results.
 
     Attributes:
-        label: name of the run in the experiment; may be empty.
-        run: the run.
-        claims: claimed values of its result, by name.
+        label: name of the run within the experiment; may be empty.
+        run: the model run.
+        claims: claimed values of the run's result, by name.
     """
 
     label: str
@@ -71,7 +71,7 @@ class ClaimedRun:
 
     @classmethod
     def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
-        """Return the claim that a run gives this result."""
+        """Build a claim from a run and its actual result."""
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
@@ -95,12 +95,12 @@ class _File(_Versioned, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Several runs with their claimed numbers.
+    """Several model runs with their claimed results.
 
     Attributes:
-        model: version of the model that computed the numbers.
-        name: name of the model's folder; empty if it has no folder.
-        page: address of the page that shows the runs, without its host; empty if there is no such page.
+        model: version of the model that computed the results.
+        name: name of the model's folder; empty if the model has no folder.
+        page: URL, without the host, of the page that shows the runs; empty if there is no such page.
         parts: the runs.
     """
 
@@ -115,7 +115,7 @@ class Experiment:
         return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
 
     def carried(self) -> str:
-        """Return the text to store in a figure."""
+        """Return the text that embeds the experiment in a figure file."""
         return MARK + base64.b64encode(zlib.compress(self.to_json().encode(), level=9)).decode()
 
     @classmethod
@@ -123,14 +123,14 @@ class Experiment:
         """Read an experiment from a file, or the first one from a file that contains several. The content is untrusted.
 
         Raises:
-            ExperimentError: the content is not an experiment, or is one of a newer version.
+            ExperimentError: the content is not an experiment, or has a newer version than this program.
             AtlasError: a run's arguments contradict each other.
         """
         return cls._of(_texts(content)[0])
 
     @classmethod
     def read_all(cls, content: bytes) -> tuple[Self, ...]:
-        """Read all experiments in a file, such as a list of slides; raises the errors of `read`."""
+        """Read all experiments in a file, such as a slide list; raises the same errors as `read`."""
         return tuple(map(cls._of, _texts(content)))
 
     @classmethod
@@ -156,23 +156,24 @@ class Experiment:
 
 
 def _texts(content: bytes) -> list[bytes]:
-    """Return the distinct experiments of a file, at least one."""
+    """Return a file's distinct experiments as JSON texts, at least one."""
     if len(content) > MAX_FIGURE:
         raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
         return [content]
-    # Latin-1 gives every byte a character, so that the text in a picture is found.
+    # Latin-1 decodes every byte to a character, so the text inside an image file can be found.
     carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
-            "The file carries no experiment: give one that “Save as” of a page of “Ask” saved, or a figure from there."
+            "The file contains no experiment: give a file or a figure that “Save as” saved on a page of “Ask”."
         )
     if len(carried) > MAX_CARRIED:
-        raise ExperimentError(f"The file carries {len(carried)} experiments: at most {MAX_CARRIED} are computed.")
-    # In a PNG, a checksum follows, whose bytes may look like more of the text. Base64 has groups of four characters.
+        raise ExperimentError(f"The file contains {len(carried)} experiments: at most {MAX_CARRIED} are recomputed.")
+    # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a multiple of four
+    # characters.
     whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
-        # Stop decompressing as soon as the text is longer than an experiment may be.
+        # Stop decompressing once the text exceeds the maximum size of an experiment.
         return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in whole]
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this file is damaged: save the file again.") from None

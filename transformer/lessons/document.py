@@ -1,4 +1,4 @@
-"""Parses the TOML document of a lesson; other modules check its fields."""
+"""Parses a lesson's TOML document; other modules check the fields."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 from transformer.errors import LessonError
 
-# Largest absolute value of a number in a lesson. Python refuses to print numbers of thousands of digits.
+# Largest allowed magnitude of a number in a lesson. Python refuses to print integers with thousands of digits.
 MAX_NUMBER = 1_000_000_000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
 
 def quoted(value: object) -> str:
-    """Quote a value for an error message, shortened because a file may contain thousands of characters."""
+    """Quote a value for an error message, shortened because a lesson file may contain very long texts."""
     return _SHORT.repr(value)
 
 
 def read_document(text: str) -> dict[str, Any]:
-    """Return the fields of a TOML document.
+    """Parse a TOML document, and return its fields.
 
     Raises:
         LessonError: the text is not TOML, or contains a number that is too large.

@@ -1,6 +1,6 @@
-"""Supplies what claims measure: runs of the model on a sentence, and the words and heads that a lesson names.
+"""Evidence for a lesson's claims: model runs on a sentence, and the words and heads that the lesson names.
 
-A lesson never names a head by its number, because models differ in their heads. It gives a rule that finds a head.
+A lesson identifies a head by a rule and rarely by number, because another model has other heads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# For each job, the metric whose highest value on the sentence finds the head with that job.
+# Metric for each job. The head with a job is the one with the highest value of the job's metric on the sentence.
 JOBS = {
     "previous": "previous",
     "next": "next",
@@ -32,10 +32,10 @@ JOBS = {
     "alignment": "alignment_predicted",
     "certain": "confidence",
 }
-# A job of decoder heads that needs a run without the mask: attention to later tokens, which the mask hides.
+# A decoder head's job that only a run without the mask can show: attention to later tokens, which the mask hides.
 LATER = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
-# Number of a step of the translation, from 1.
+# 1-based number of a translation step.
 STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
@@ -43,35 +43,36 @@ END_NAME, START_NAME = "the end symbol", "the start symbol"
 
 @dataclass(frozen=True)
 class Evidence:
-    """A sentence, and the model that runs on it.
+    """A sentence, and a model to run on it.
 
     Attributes:
-        runs: answers runs of a translator.
-        sentence: sentence of the lesson.
+        runs: answers model runs, such as `TraceRun`.
+        sentence: the lesson's sentence.
     """
 
     runs: ModelRuns
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return the trace of the sentence; with interventions, the model reads its unchanged translation."""
+        """Return the sentence's trace. With interventions, the model rereads the translation it wrote without them."""
         read = None if interventions == AS_TRAINED else self.trace().target_text
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Measure the change of the translation's log-probability without each head alone (zero ablation), nats.
+        """Measure how the translation's log-probability changes when each head alone is removed (zero ablation), in
+        nats.
 
-        The order is that of `all_heads`.
+        The heads are in the order of `all_heads`.
         """
         variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
-        """Return the attention between whole words, including start and end symbols."""
+        """Return the attention between whole words for an attention kind, including start and end symbols."""
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
-        """Convert the number of a step, from 1, to the row in which that step predicts a token.
+        """Convert a 1-based step number to the 0-based row in which the step's token is predicted.
 
         Raises:
             LessonError: the translation has no such step.
@@ -85,26 +86,26 @@ class Evidence:
         """Return the learning curve in the model's folder, as CSV.
 
         Raises:
-            LessonError: there is no learning curve.
+            LessonError: the model has no learning curve.
         """
         if not self.runs.curve:
             raise LessonError("the model has no learning curve: train it here, or use a model that was trained here")
         return self.runs.curve
 
     def of(self, sentence: str) -> Evidence:
-        """Return the evidence of the same model on another sentence."""
+        """Return the same model's evidence for another sentence."""
         return Evidence(self.runs, sentence)
 
     def metrics(self, kind: Kind, *, interventions: Interventions = AS_TRAINED) -> Mapping[str, np.ndarray]:
-        """Return all metrics of the heads of a kind on the sentence, [L, H] each, by name."""
+        """Return all head metrics for one attention kind on the sentence, by metric name, [L, H] each."""
         scores = self.runs.tokenizer.key_scores(kind)
         return head_metrics(self.trace(interventions=interventions), kind, scores).values
 
     def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return one metric of all heads of a kind on the sentence, [L, H].
+        """Return one metric of all heads of an attention kind on the sentence, [L, H].
 
         Raises:
-            LessonError: the kind has no such metric.
+            LessonError: the attention kind has no such metric.
         """
         values = self.metrics(kind, interventions=interventions)
         if name not in values:
@@ -112,10 +113,15 @@ class Evidence:
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return each head's share of attention on a job in JOBS, or on LATER: 0 to 1, [L, H].
+        """Return the fraction of attention that each head spends on a job: 0 to 1, [L, H].
+
+        Args:
+            kind: attention kind of the heads.
+            job: a job in JOBS, or LATER.
+            interventions: changes to the model run.
 
         Raises:
-            LessonError: the kind has no such job.
+            LessonError: heads of this attention kind have no such job.
         """
         if job != LATER:
             return self.metric(kind, JOBS[job], interventions=interventions)
@@ -124,10 +130,10 @@ class Evidence:
         return np.triu(self.trace(interventions=interventions).decoder, 1).sum(axis=-1).mean(axis=-1)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
-        """Return layer and head, from 0, that a rule finds; HEAD_RULES lists the rules.
+        """Return the 0-based layer and head that a rule selects; HEAD_RULES lists the rules.
 
         Raises:
-            LessonError: the rule is invalid, or the word or head that it names does not exist.
+            LessonError: the rule is invalid, or names a word or head that does not exist.
         """
         layers, heads = self.trace().attention(kind).shape[:2]
         if rule in JOBS:
@@ -146,10 +152,10 @@ class Evidence:
         raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
-        """Return the index of a row of `view`.
+        """Return the index of the row of `view` that a word selects.
 
-        In the encoder, it is the row of an English word. In cross-attention, it is the step at which the head looks
-        most at that word. In the decoder, `word` is the number of a step, from 1.
+        In the encoder, that is the English word's own row. In cross-attention, it is the step at which the head looks
+        most at the English word. In the decoder, `word` is a 1-based step number.
 
         Raises:
             LessonError: the sentence has no such word, or the translation has no such step.
@@ -164,10 +170,10 @@ class Evidence:
         return int(word) - 1
 
     def column(self, kind: Kind, word: str) -> int:
-        """Return the column of an English word, in encoder attention or cross-attention.
+        """Return the column index of an English word, in encoder attention or cross-attention.
 
         Raises:
-            LessonError: the sentence has no such word.
+            LessonError: the sentence has no such word, or the attention kind is "decoder".
         """
         if kind == "decoder":
             raise LessonError("a lesson cannot name words of the translation: the model decides them")
@@ -175,19 +181,19 @@ class Evidence:
 
 
 def row_names(view: View) -> list[str]:
-    """Return the name of each row: the word that looks; in the decoder, the word that the row predicts."""
+    """Return each row's name: the word that looks or, in the decoder, the word that the row predicts."""
     if view.axes.predicted is None:
         return [name(group, view.axes.row_text) for group in view.axes.rows]
     return [name(group, view.axes.row_text) for group in view.axes.predicted]
 
 
 def column_names(view: View) -> list[str]:
-    """Return the word of each column."""
+    """Return the word of each column, or the name of a start or end symbol."""
     return [name(group, view.axes.column_text) for group in view.axes.columns]
 
 
 def name(tokens: Sequence[Token], text: str) -> str:
-    """Return a word without the punctuation around it, to be used in a sentence."""
+    """Return a word's text without surrounding punctuation, or the name of a start or end symbol."""
     if tokens[0].special:
         return END_NAME if tokens[0].role == "end" else START_NAME
     spans = [token.span for token in tokens if token.span is not None]
@@ -196,7 +202,7 @@ def name(tokens: Sequence[Token], text: str) -> str:
 
 
 def _index(word: str, names: list[str], sentence: str) -> int:
-    # If a word occurs several times, this is its first occurrence.
+    # A word that occurs several times stands for its first occurrence.
     if word in names:
         return names.index(word)
     raise LessonError(f"there is no word {quoted(word)} in “{sentence}”; its words are: {', '.join(names)}")

@@ -20,15 +20,15 @@ def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
     return needed, frozenset(one.name for one in given) - needed
 
 
-# Figures that a step can show, with their required and optional parameters.
+# Figures that a step can show, each with its required and optional parameters.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "map": (frozenset({"kind", "head"}), frozenset({"row", "bars"})),
     "without": (frozenset({"kind", "head", "part"}), frozenset({"job"})),
     **{show: _parameters(show) for show in TABLES},
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
-# Valid values of each parameter: any text, one of several texts, a number, or a whole number in a range. The loaded
-# model limits steps and heads further.
+# Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps and heads
+# are also limited by the loaded model.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS,
     "head": str,
@@ -51,16 +51,16 @@ FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] =
     "hide": str,
     "hide_other": str,
 }
-# Figures in which the parameter `other` is a sentence. In all others it is a score.
+# Figures in which the parameter `other` is a sentence. In all other figures, `other` is a score.
 OTHER_SENTENCE = ("numbers", "vectors", "orders", "patched", "preferred")
 TOGETHER = frozenset({"kind", "head"})
 
 
 def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the figure of a step, and its parameters.
+    """Return the name and the parameters of a step's figure.
 
     Raises:
-        LessonError: there is no such figure, or it does not accept these parameters.
+        LessonError: there is no such figure, or the figure does not accept these parameters.
     """
     figure = step.get("figure")
     if not isinstance(figure, dict) or "show" not in figure:
@@ -103,8 +103,8 @@ def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -
     """Check that everything a figure names exists for this model and sentence, by computing the figure.
 
     Args:
-        show, parameters: figure and parameters from `read_figure`.
-        evidence: sentence of the step and the model.
+        show, parameters: figure name and parameters, from `read_figure`.
+        evidence: the step's sentence and the model.
 
     Raises:
         AtlasError: something does not exist; the message names it.

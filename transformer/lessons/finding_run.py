@@ -1,4 +1,4 @@
-"""Wraps the measurement of a claim as a run, so that the cache can answer it."""
+"""Wraps the measurement of a claim as a `Run`, so that the cache can answer it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FindingRun(Run[Finding]):
     Attributes:
         sentence: sentence to measure the claim on.
         claim: name of the claim.
-        parameters: parameters of the claim, as pairs (name, value).
+        parameters: the claim's parameters, as (name, value) pairs.
     """
 
     sentence: str

@@ -1,4 +1,4 @@
-"""Lists the files of lessons: the built-in ones, and a teacher's in the folder `lessons` where the app was started."""
+"""Finds lesson files: the built-in ones, and a teacher's own in the folder `lessons` of the working directory."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from transformer.lessons.document import read_document
 SHIPPED = ASSETS / "lessons"
 OWN = Path("lessons")
 ID = re.compile("[a-z][a-z0-9_]{0,59}")
-# Maximum number of steps of a lesson, and maximum size of its file in bytes.
+# Maximum number of steps in a lesson, and maximum size of a lesson file in bytes.
 MAX_STEPS, MAX_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
-    """Return the name of a lesson in an address: one_row for the file 02_one_row.toml."""
+    """Return a lesson's id, which its URL contains: one_row for the file 02_one_row.toml."""
     return re.sub(r"^\d+_", "", path.stem)
 
 
 def lesson_files() -> dict[str, Path]:
-    """Return the files of all lessons by id: the built-in ones, then the others, each group sorted by name.
+    """Return all lesson files by id: first the built-in ones, then the teacher's, each group sorted by file name.
 
-    If a teacher's lesson has the id of a built-in one, the built-in lesson is used.
+    A built-in lesson takes precedence over a teacher's lesson with the same id.
     """
     paths = [*sorted(SHIPPED.glob("*.toml")), *sorted(OWN.glob("*.toml"))]
     files: dict[str, Path] = {}
@@ -35,9 +35,9 @@ def lesson_files() -> dict[str, Path]:
 
 
 def step_count(name: str) -> int:
-    """Return the number of steps of a lesson; MAX_STEPS if its file is missing or invalid.
+    """Return the number of steps in a lesson, or MAX_STEPS if the lesson's file is missing or invalid.
 
-    This does not check the steps, because importing the code of the claims takes seconds.
+    The steps are not checked, because importing the claims' code takes seconds.
     """
     try:
         steps = read_document(read_small(lesson_files()[name], MAX_BYTES).decode("utf-8")).get("steps")

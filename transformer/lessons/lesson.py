@@ -22,7 +22,7 @@ from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
-# Maximum number of words on screen: in `look_for` and `question` together, and in `reveal`.
+# Maximum number of words on screen at once: in `look_for` and `question` together, and in `reveal`.
 MAX_WORDS = 40
 MIN_STEPS = 3
 MAX_CHOICES = 6
@@ -55,23 +55,23 @@ class LessonStep:
 
     Attributes:
         look_for: text that says what to see in the figure.
-        question: question before the answer is revealed; empty for none.
+        question: question to answer before `reveal` is shown; empty for none.
         choices: possible answers; empty if the user guesses a number.
         answer: the correct choice.
         guess: name of the value that the user guesses; empty if there are choices.
         percent: whether the user guesses a percentage.
-        reveal: text after the answer, with the measured values.
-        next_when: action of the user that opens the next step.
-        address: page of the app with more about the subject, and its parameters; empty for none.
-        sentence: sentence of the step.
+        reveal: text shown after the answer, with the measured values.
+        next_when: user action that opens the next step.
+        address: app page with more about the subject, and its URL parameters; empty for none.
+        sentence: the step's sentence.
         claim: name of the claim whose values the texts quote.
-        parameters: parameters of the claim.
+        parameters: the claim's parameters.
         show: name of the figure, a key of FIGURES.
-        figure: parameters of the figure; texts among them may quote values too.
-        carried_by: for a quoted value, the place in the figure that shows it (`transformer.lessons.places`). The name
-            of a place may quote values too.
-        before: parameters of a map to show until the answer, if the figure is shown only with the answer; empty for
-            none.
+        figure: the figure's parameters; text parameters may quote values too.
+        carried_by: place in the figure that shows each quoted value, by value name (`transformer.lessons.places`). The
+            place's name may quote values too.
+        before: parameters of a map to show until the answer, if the figure itself is shown only with the answer; empty
+            for none.
     """
 
     look_for: str
@@ -93,7 +93,7 @@ class LessonStep:
 
     @property
     def quoted_places(self) -> tuple[str, ...]:
-        """Texts that may quote values but are not shown: the parameters of the figure, and its places."""
+        """Texts that may quote values but are not shown: text parameters of the figures, and names of places."""
         parameters = (*self.figure.values(), *self.before.values())
         return (*(text for text in parameters if isinstance(text, str)), *self.carried_by.values())
 
@@ -103,10 +103,10 @@ class Lesson:
     """Several steps about one subject.
 
     Attributes:
-        id: name of the lesson in an address, which is the file name without its leading number.
+        id: the lesson's id in a URL, which is the file name without its leading number.
         title: title of a few words.
         summary: summary in one sentence.
-        sentence: sentence in the model's source language, used by all steps without their own.
+        sentence: sentence in the model's source language, for all steps that do not give their own.
         steps: steps in order.
         model: name of the model to load (`transformer.checkpoints.available_models`).
     """
@@ -120,15 +120,15 @@ class Lesson:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """Read the file of a lesson.
+    """Read a lesson file.
 
     Raises:
-        LessonError: the file is not a valid lesson; the message says where, and how to correct it.
+        LessonError: the file is not a valid lesson; the message says where the error is, and how to correct it.
         OSError: the file cannot be read.
     """
     if path.suffix != ".toml" or not ID.fullmatch(id_of(path)):
         raise LessonError(
-            f"{path.name}: name the file in small letters, digits and _, ending in .toml, such as one_row.toml"
+            f"{path.name}: name the file with lower-case letters, digits and _, ending in .toml, such as one_row.toml"
         )
     try:
         data = read_small(path)
@@ -145,14 +145,14 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def lesson_of(name: str, text: str) -> Lesson:
-    """Build the lesson that a TOML document describes.
+    """Build a lesson from its TOML document.
 
     Args:
         name: id of the lesson.
-        text: the document.
+        text: the TOML document.
 
     Raises:
-        LessonError: as in `read_lesson`.
+        LessonError: the document is not a valid lesson; the message says where the error is, and how to correct it.
     """
     document = read_document(text)
     _check_fields("the lesson", document, LESSON_FIELDS)
@@ -213,7 +213,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> LessonStep:
 
 
 def _check_texts(where: str, step: LessonStep) -> None:
-    """Check that no text is too long, and that texts quote only values of the claim."""
+    """Check that no text is too long, and that texts quote only the claim's values."""
     values = check_call(step.claim, step.parameters).values
     for texts, what in (((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has")):
         count = sum(len(text.split()) for text in texts)
@@ -316,7 +316,7 @@ def _text(where: str, table: Mapping[str, Any], key: str, *, needed: bool = Fals
         raise LessonError(f"{where}: {key} is {quoted(value)}; it must be a text in quotes")
     value = " ".join(value.split())
     if CONTROL.search(value):
-        raise LessonError(f"{where}: {key} has an invisible character that text does not need: type it anew")
+        raise LessonError(f"{where}: {key} has an invisible character: retype the text")
     if needed and not value:
         raise LessonError(f"{where}: {key} is missing")
     return value

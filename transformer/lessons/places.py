@@ -1,4 +1,4 @@
-"""Names the places of a lesson's figure, such as cells and bars, and checks that they show what the lesson says."""
+"""Names the places in a lesson's figure, such as cells and bars, and checks that they show the lesson's values."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
-# Relative tolerance within which two numbers count as the same; the absolute tolerance is a tenth of it.
+# Relative tolerance within which two numbers count as equal. The absolute tolerance is a tenth as large.
 CLOSE = 1e-3
-# Names of the two values that identify the head of a figure.
+# Names of the two values that identify a figure's head.
 HEAD = ("layer", "head")
 
 
 @dataclass(frozen=True)
 class FigureValue:
-    """The value that one place of a figure shows: a cell, a bar, or a quantity that can be counted.
+    """A value shown at one place in a figure: a cell, a bar, or a quantity that can be counted.
 
     Attributes:
-        value: the value that is shown.
-        labels: labels next to it.
+        value: the value shown.
+        labels: labels next to the value.
     """
 
     value: Value
@@ -42,12 +42,12 @@ class FigureValue:
 def places_of(
     show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
 ) -> Mapping[str, FigureValue]:
-    """Return the values of a figure by the names of their places; if names repeat, the first place counts.
+    """Return a figure's values by place name; if a name occurs twice, the first place counts.
 
     Args:
-        show, figure: figure of a step and its parameters, with the quoted values filled in.
-        evidence: sentence of the step and the model.
-        head: head that a map shows with the answer, from 0; None for figures without a head.
+        show, figure: name and parameters of a step's figure, with the quoted values filled in.
+        evidence: the step's sentence and the model.
+        head: 0-based layer and head that a map shows with the answer; None for a figure without a head.
     """
     if show == "map":
         assert head is not None, "a map has a head"
@@ -61,13 +61,13 @@ def places_of(
 def uncarried(
     step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
 ) -> list[str]:
-    """Return messages about values in the answer that the figure does not show, with advice for the lesson's author.
+    """Return a message for each value that an answer mentions but the figure does not show, with advice to the author.
 
     Args:
         step: step of the lesson.
-        finding: measured values of its claim.
-        places: places of its figure.
-        head: head that the figure shows, from 0; None for a figure without a head.
+        finding: measured values of the step's claim.
+        places: places in the step's figure.
+        head: 0-based layer and head that the figure shows; None for a figure without a head.
     """
     wrong, carried, labels = [], set[str](), set[Value]()
     for value, template in step.carried_by.items():
@@ -103,7 +103,7 @@ def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> s
     found = [at for at, place in places.items() if _same(measured, place)]
     if not found:
         return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
-    # Prefer a place whose name contains the name of the value.
+    # Prefer a place whose name contains the value's name.
     return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
 
 
@@ -156,7 +156,7 @@ def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: s
 
 
 def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
-    """Return the cells of a map, and the quantities that can be read from a row."""
+    """Return all cells of a map, and the sum and the number of unmasked cells of each row."""
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
@@ -183,5 +183,5 @@ def _table_places(table: Table) -> dict[str, FigureValue]:
 def _label(label: str | tuple[Token, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Tokens without a text, such as candidates for the next token, are named one by one.
+    # Without a text, as for candidates for the next token, the label is the name of the token.
     return name(label, text) if text or label[0].special else token_name(label[0])

@@ -1,4 +1,4 @@
-"""Combines a step of a lesson with the values that were measured on the model."""
+"""Fills a lesson step with values measured on the model, and checks lessons against the model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from transformer.running.remembered_runs import ModelRuns
 
 @dataclass(frozen=True)
 class Question:
-    """The question that a user answers before the answer is revealed.
+    """A question that the user answers before the step reveals the answer.
 
     Attributes:
-        choices: different choices in the order in which they are shown; empty if the user guesses a number.
+        choices: distinct choices in display order; empty if the user guesses a number.
         answer: index of the correct choice.
-        number: the number to guess, in per cent if `percent` is true.
+        number: the number to guess, as a percentage if `percent` is true.
         percent: whether the user guesses a percentage.
         whole: whether only the exact number is correct.
         worth: how good each choice is; empty if only one choice is good.
@@ -37,19 +37,19 @@ class Question:
 
 
 def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
-    """Measure the claim of a step.
+    """Measure a step's claim.
 
     Raises:
-        LessonError: the claim cannot be measured on this sentence.
+        LessonError: the claim cannot be measured on the step's sentence.
     """
     return measured(step.claim, step.parameters, Evidence(runs, step.sentence))
 
 
 def question_of(step: LessonStep, finding: Finding) -> Question:
-    """Return the question of a step; its choices are sorted, so that their order does not reveal the answer.
+    """Return a step's question; the choices are sorted, so that their order does not reveal the answer.
 
     Raises:
-        LessonError: the answer equals no choice or two choices, or the value to guess is not a number.
+        LessonError: the answer matches no choice or two choices, or the value to guess is not a number.
     """
     if step.guess:
         value = finding.values[step.guess]
@@ -70,25 +70,24 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
-    """Return the parameters of a step's figure, with the quoted values filled in."""
+    """Return the parameters of a step's figure, with measured values filled in where texts quote them."""
     return {
         name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step with the map that is shown until its answer; None if the step has no such map."""
+    """Return the step with the map to show before the answer as its figure; None if the step has no such map."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
 def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple[int, int]:
-    """Return layer and head, from 0, of the head that a map shows.
+    """Return the 0-based layer and head that a step's map shows.
 
-    It is the head that the claim found if the step ends with "head opened", and otherwise the head in the figure's
-    parameters.
+    The claim's finding determines the head if the step ends with "head opened", and the figure's parameters otherwise.
 
     Raises:
-        LessonError: the figure's kind of attention has no such head.
+        LessonError: the figure's attention kind has no such head.
     """
     figure = figure_of(step, finding)
     rule = figure["head"]
@@ -98,10 +97,10 @@ def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple
 
 
 def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """Return the errors of a lesson on a model.
+    """Return messages about a lesson's errors on a model.
 
-    Errors are: a claim does not hold or cannot be measured, a question has no valid answer, or a figure names a missing
-    thing.
+    Three things are errors: a claim that does not hold or cannot be measured, a question without a valid answer, and a
+    figure that names something missing.
     """
     broken = []
     for number, step in enumerate(lesson.steps, 1):
@@ -116,14 +115,17 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
             what = f"figure {step.show}"
             for shown in filter(None, (step, with_map_before(step))):
                 _check_figure(shown, finding, Evidence(runs, step.sentence))
-        # If the model rejects an input, such as a sentence that is too long, the lesson has an error too.
+        # An input that the model rejects, such as a sentence that is too long, is also an error in the lesson.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
     return broken
 
 
 def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
-    """Return messages about values in answers that the figures do not show, for a lesson without other errors."""
+    """Return a message for each value that an answer mentions but the figure does not show.
+
+    The lesson must have no other errors.
+    """
     found = []
     for number, step in enumerate(lesson.steps, 1):
         finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)

@@ -1,4 +1,4 @@
-"""Computes the figures of lessons that consist of numbers. A page shows them as tables, bars or tiles."""
+"""Computes lesson figures that consist of numbers. Pages show them as tables, bars or tiles."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
 WHOLE = "the whole translation"
-# The model counts as trained once its chrF reaches this share of the best.
+# The model counts as trained once its chrF reaches this fraction of its best chrF.
 LEARNED = 0.9
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with named rows and columns.
+    """A table with labelled rows and columns.
 
     Attributes:
         head: title above the row labels.
-        labels: labels of the rows: texts, or the tokens of a word.
-        columns: values of every row, by title of the column.
-        totals: quantities of the whole table, by name.
-        text: text that the tokens' spans refer to.
-        across: number of rows to show side by side, such as the heads of a layer; 0 to show all below each other.
-        marked: label of the row to mark; empty for none.
-        percent: titles of the columns to show in per cent.
+        labels: label of each row: a text, or the tokens of a word.
+        columns: one value per row, by column title.
+        totals: quantities about the whole table, by name.
+        text: text that the label tokens' spans refer to.
+        across: number of rows to show side by side, such as the heads of a layer; 0 to show one row per line.
+        marked: label of the row to highlight; empty for none.
+        percent: titles of the columns to show as percentages.
     """
 
     head: str
@@ -68,12 +68,12 @@ class Table:
 
 
 def head_label(kind: Kind, layer: int, head: int) -> str:
-    """Return the name of a head in a table; `layer` and `head` count from 0."""
+    """Return a head's name in a table; `layer` and `head` are 0-based."""
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
 def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
-    """Return the part of the model that a figure removes: in words, and as interventions."""
+    """Describe the model part or head that a figure switches off, in words and as interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
     assert head is not None, "a part or a head is left out"
@@ -82,7 +82,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Return one row of a map: query times key, the scaled score, and the weight, for each position."""
+    """Table of one row of a map: query times key, the scaled score, and the weight, for each position."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -103,7 +103,7 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
-    """Return two scores and the weights that they would get by three rules."""
+    """Table of two scores, and the weights that three rules compute from them."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
     return Table(
@@ -119,7 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Return each position's value times its weight, and the sum over all positions; each number is a column."""
+    """Table of each position's value vector times its weight, with the sum; each vector component is a column."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -136,7 +136,7 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _numbers(evidence: Evidence, word: str, other: str) -> Table:
-    """Return the first numbers of a word's vector before the encoder, in two sentences."""
+    """Table of the first components of a word's vector before the encoder, in two sentences."""
     (first, second), alike = first_numbers(evidence, word, other)
     return Table(
         "the word in",
@@ -150,13 +150,13 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
 
 
 def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
-    """Return the cosine similarity of a word's vectors in two sentences, before and after the encoder."""
+    """Table of the cosine similarity between a word's vectors in two sentences, before and after the encoder."""
     stages = context_stages(evidence, word, other, hide, hide_other)
     return Table("when", tuple(stages), {"alike": list(stages.values())})
 
 
 def _candidates(evidence: Evidence, step: int) -> Table:
-    """Return the most likely next tokens at a step, with their probabilities."""
+    """Table of the most likely next tokens at a step, with their probabilities."""
     trace, row = evidence.trace(), evidence.step(step)
     tokens = evidence.runs.tokenizer.tokens([int(number) for number in trace.candidate_ids[row]])
     return Table(
@@ -167,15 +167,15 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 
 
 def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Return the probability of each written token and of the translation, with and without a part of the model."""
+    """Table of each token's and the whole translation's probability, optionally also without a model part or head."""
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_tokens != trace.predicted_tokens:
-            # The model may have split a word into other tokens than the tokenizer does. Read the text again, so that
-            # both runs have the same tokens.
+            # The model may have split a word into other tokens than the tokenizer does. Tokenise the model's
+            # translation again, so that both runs have the same tokens.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
@@ -193,7 +193,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
 
 
 def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5) -> Table:
-    """Compare translations by greedy decoding and beam search; with a temperature, by greedy decoding and sampling."""
+    """Table of greedy and beam search translations or, with a temperature, of greedy and sampled translations."""
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
@@ -218,7 +218,7 @@ def _written(rows: Mapping[str, Translation], totals: Mapping[str, Value], often
 
 
 def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
-    """Return the mean attention weight of each position, and its mean share of the head's output."""
+    """Table of each position's mean attention weight and mean share of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
     found = contributions(trace, evidence.runs.weights(), kind, layer)
@@ -236,7 +236,7 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
-    """Return the rows of the learning curve that a lesson mentions."""
+    """Table of learning curve milestones: first and last losses, and the steps with 90% and 100% of the best chrF."""
     training, held_out = noted_losses(evidence, until)
     scores = noted_scores(evidence)
     best = max(score for _, score in scores)
@@ -264,7 +264,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Return all heads with the effect of their removal, the most needed head first."""
+    """Table of all heads and the effect of removing each, the most needed head first."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -287,7 +287,7 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
 
 
 def _removed(evidence: Evidence, count: int) -> Table:
-    """Return the translation with all heads, without the least needed ones, and without the most needed ones."""
+    """Table of translations with all heads, without the least needed heads, and without the most needed heads."""
     return Table(
         "without",
         ("nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most"),
@@ -297,7 +297,7 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """Return, per translated word, the source words that it looks at and needs most, and the effect of hiding each."""
+    """Table of translated words, with the source words each looks at and needs most, and the effect of hiding each."""
     found = named_words(evidence)
     return Table(
         "word written",
@@ -316,7 +316,7 @@ def _needed(evidence: Evidence) -> Table:
 
 
 def _named(evidence: Evidence) -> Table:
-    """Return each source word with its share of the attention, and the cost of hiding it for the whole translation."""
+    """Table of source words, with each word's share of the attention and the cost of hiding the word."""
     found = named_for_all(evidence)
     return Table(
         "word hidden",
@@ -332,7 +332,7 @@ def _named(evidence: Evidence) -> Table:
 
 
 def _orders(evidence: Evidence, other: str) -> Table:
-    """Return the translations of two sentences, with and without positions."""
+    """Table of the translations of two sentences, with and without positional encodings."""
     texts = evidence.sentence, other
     return Table(
         "read",
@@ -347,13 +347,13 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """Return the confidence of every head of the model, or its share of attention on a job."""
+    """Table of every head's share of attention on a job, or of every head's confidence for the job "certain"."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """Return the attention from one word to two others, in every encoder head.
+    """Table of every encoder head's attention from one word to two others.
 
     Raises:
         LessonError: the two other words are the same.
@@ -369,17 +369,17 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """Return the share of attention that every decoder head gives to later tokens when the mask is removed."""
+    """Table of the fraction of attention that each decoder head gives to later tokens when the mask is removed."""
     return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Return, for every head, the share of rows in which the brightest cell does not add the longest vector."""
+    """Table of the fraction of rows, for every head, in which the largest weight does not add the longest vector."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Return how a token's logit difference adds up: from its paths, and from its biases."""
+    """Table of the two parts of a token's logit difference: the sum of all paths, and the biases."""
     found = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
@@ -387,7 +387,7 @@ def _path_sums(evidence: Evidence, step: int) -> Table:
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
-    """Return the largest direct paths to a token, with the predicted and measured effects of cutting each."""
+    """Table of the largest direct paths to a token, with the predicted and measured effects of cutting each path."""
     found = cut_paths(evidence, step)
     return Table(
         "path from",
@@ -398,7 +398,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Return how well a graph ranks the effects of its paths: on a logit difference, and on one logit."""
+    """Table of how well a graph ranks the effects of cutting paths: on a logit difference, and on a single logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
@@ -406,7 +406,7 @@ def _path_ranks(evidence: Evidence, step: int) -> Table:
 
 
 def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
-    """Arrange shares of heads, [L, H] for each kind of attention, as a table with one row per head."""
+    """Arrange one value per head, [L, H] for each attention kind, as a table with one row per head."""
     first = next(iter(columns.values()))
     labels = [
         head_label(kind, layer, head) for kind, values in first.items() for layer, head in np.ndindex(values.shape)
@@ -425,7 +425,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 def _patched(evidence: Evidence, other: str) -> Table:
-    """Return the effects of patches at a few places between the sentence and another one."""
+    """Table of the effects of patching a few places between the lesson's sentence and another one."""
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
@@ -442,7 +442,7 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
-    """Return by how much two sentences prefer one next token to another."""
+    """Table of two sentences, with how strongly each prefers one next token to another."""
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
@@ -454,7 +454,7 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     )
 
 
-# Functions that compute the figures that are not maps, by name of the figure.
+# Functions that compute the figures other than maps, by figure name.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores,
     "example": _example,

@@ -1,6 +1,6 @@
-"""Fills measured values into the texts of a lesson: `{weight:.0%}` stands for the value `weight`.
+"""Fills measured values into a lesson's texts: `{weight:.0%}` stands for the value `weight`.
 
-A lesson file is untrusted. Only names of values and a few formats are allowed; attributes, indices and widths are not.
+A lesson file is untrusted. Only value names and a few number formats are allowed, not attributes, indices or widths.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ FORMATS = "{name}, {name:.2f}, {name:.0%} or {name:,}, with 0 to 6 decimals"
 
 
 def names(text: str) -> set[str]:
-    """Return the names of the values that a text quotes.
+    """Return the names of all values that a text quotes.
 
     Raises:
-        LessonError: a brace has no partner, or the text in braces is not a valid value; the message quotes it.
+        LessonError: a brace is unmatched, or the braces do not contain a valid value; the message quotes the error.
     """
     return {name for _, name, _ in _parts(text) if name is not None}
 
 
 def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
-    """Fill the measured values into a text.
+    """Fill measured values into a text.
 
     Args:
-        text: text with values in braces.
-        values: values by name, at least those that the text quotes.
+        text: text with value names in braces.
+        values: values by name, at least all that the text quotes.
         mark: function to apply to each formatted value.
 
     Raises:
-        LessonError: a value is a text but has the format of a number.
+        LessonError: a value with a number format is not a number.
     """
     return "".join(
         literal + ("" if name is None else mark(_written(name, form, values[name])))
@@ -44,7 +44,7 @@ def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = 
 
 
 def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield each literal text, with the name and the format of the value after it."""
+    """Yield each literal text, with the name and the format of the value that follows."""
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
@@ -60,5 +60,5 @@ def _written(name: str, form: str, value: Value) -> str:
         raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is a text: write {{{name}}}")
     if isinstance(value, str):
         return value
-    # Without a format, a float would be printed with sixteen digits.
+    # Without a format, Python would print up to 17 digits of a float.
     return format(value, form or (".2f" if isinstance(value, float) else "")).replace("-", "−")

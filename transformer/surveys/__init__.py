@@ -1,1 +1,1 @@
-"""Measures a model over many sentences: the jobs of heads, their importance, and whether methods agree."""
+"""Measurements over many sentences: what heads do, how important heads are, and whether methods agree."""

@@ -17,26 +17,26 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# Minimum number of words to rank; a ranking of fewer words would be meaningless.
+# Minimum number of words to rank. A ranking of fewer words would be meaningless.
 MIN_WORDS = 3
-# Each method is compared with these two: by its rank correlation with the first, and by how often it ranks the same
-# word first as the second.
+# Methods to compare every method with: the first by rank correlation, the second by how often both rank the same word
+# first.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
 class AgreementStatistics(Record):
-    """Results of `Agreement` for all methods, averaged over one translated word of each sentence.
+    """Agreement between attribution methods, averaged over sentences, with one translated word explained per sentence.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences in the averages.
-        left_out: number of sentences that could not be ranked: fewer than `MIN_WORDS` words, or equal scores.
+        left_out: number of sentences left out, because they had fewer than `MIN_WORDS` words or only equal scores.
         digest: `sentences_digest` of all sentences.
-        words: number of source words that were ranked, mean over the sentences.
+        words: mean number of ranked source words per sentence.
         methods: the M methods.
         tau: Kendall's tau-b of each pair of methods, -1 to 1, [M, M].
-        same_first: share of the sentences in which both methods of a pair rank the same word first, 0 to 1, [M, M].
+        same_first: fraction of sentences in which both methods of a pair rank the same word first, 0 to 1, [M, M].
     """
 
     model: str
@@ -57,13 +57,13 @@ class AgreementStatistics(Record):
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
-    """Explain one word of the model's translation of each sentence by every method, and average the agreement.
+    """Explain one word of each sentence's translation with every method, and average the agreement.
 
-    The word is drawn at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The word is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
-        sentences: sentences in the source language; each is explained before the next is read.
+        sentences: sentences in the source language; each is explained before the next one is read.
 
     Raises:
         ValueError: no sentence can be ranked.
@@ -91,7 +91,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
-    """Return the agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
+    """Measure agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
     trace = translator.trace(text, details=True)
     tokens, written = trace.predicted_tokens, trace.target_text
     words = [group for group in word_groups(tokens, written) if has_word(group, tokens, written)]

@@ -1,4 +1,4 @@
-"""Aligns many sentence pairs, in batches, and scores the alignments against human alignments."""
+"""Aligns many sentence pairs in batches, and scores the alignments against human alignments."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from transformer.surveys.corpus import TOGETHER, measure_part
 from transformer.training.data import read_lines
 from transformer.values.trace import Trace
 
-# File in a model folder that `attention-atlas measure` writes.
+# Name of the file in a model folder to which `attention-atlas measure` writes.
 STATISTICS = "head_statistics.json"
-# If a model has no recorded statistics, it is measured on this many sentences.
+# Number of sentences on which to measure a model that has no recorded statistics.
 MEASURED = 100
-# Number of pairs that are sorted by length at a time; their traces are in memory at the same time.
+# Number of pairs to sort by length at a time. The traces of all these pairs are in memory at once.
 AHEAD = 128
-# A link of a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
+# A link in a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
 LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
-# A link in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): number of the pair,
-# of the source word and of the target word, all from 1; 0 stands for no word. S, the default, is sure, P is possible.
+# A link in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): 1-based numbers of
+# the pair, the source word and the target word; word 0 stands for no word. S, the default, is sure, P is possible.
 ROW = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?\s*")
 Links = set[tuple[int, int]]
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
-    """Return the aligner that was recorded for a model, or measure it on the first of the given sentences.
+    """Return a model's recorded aligner, or measure an aligner on the first of the given sentences.
 
     Raises:
         ValueError: no head of the model aligns words.
@@ -56,10 +56,10 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
 def align_all(
     translator: Translator, pairs: Iterable[tuple[str, str | None]], aligner: Aligner, unit: Unit
 ) -> Iterator[AlignedPair | AtlasError]:
-    """Align each pair; if a target is None, the model's own translation is aligned.
+    """Align each pair; for a pair whose target is None, align the model's own translation.
 
     Yields:
-        The alignments in the order of the pairs, or the error if the model cannot read one side of a pair.
+        For each pair in order, the alignment, or the error if the model cannot read one side of the pair.
     """
     pairs = iter(pairs)
     while ahead := list(islice(pairs, AHEAD)):
@@ -76,19 +76,19 @@ def align_all(
 
 
 def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
-    """Count how often each source word is linked with each target word; the most frequent pair comes first."""
+    """Count how often each source word is linked to each target word; the most frequent pair comes first."""
     counts = Counter((pair.source[source], pair.target[target]) for pair in pairs for source, target in pair.links)
     return sorted(((*words, count) for words, count in counts.items()), key=lambda each: (-each[2], each))
 
 
 class Gold:
-    """Read human alignments from a file.
+    """Human alignments read from a file; scores other alignments against them.
 
-    It has one line per pair, such as "0-0 1-1 2?1", or one line per link, such as "1 3 2 P".
+    Each line holds all links of a pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
 
     Args:
         path: path of the file.
-        first: number of the first word of a sentence, 0 or 1, in a file with one line per pair.
+        first: number of a sentence's first word, 0 or 1, in a file with one line per pair.
 
     Raises:
         FileNotFoundError, ValueError: the file cannot be read; the message names the line.
@@ -105,11 +105,11 @@ class Gold:
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
-        """Add the alignment of one pair to the score; if it is None, all sure links of the pair count as missed.
+        """Add one pair's alignment to the score; for None, all sure links of the pair count as missed.
 
         Args:
-            number: index of the pair's line, from 0.
-            pair: alignment of the pair, or None if it could not be aligned.
+            number: 0-based index of the pair's line.
+            pair: alignment of the pair, or None if the pair could not be aligned.
 
         Raises:
             ValueError: the file has no such line, or has a link to a word that the pair does not have.
@@ -128,7 +128,7 @@ class Gold:
             all_links.update((number, *link) for link in links)
 
     def error_rate(self) -> float:
-        """Return the alignment error rate of all pairs together, 0 to 1 (see `alignment_error_rate`)."""
+        """Return the alignment error rate over all pairs together, 0 to 1 (see `alignment_error_rate`)."""
         return alignment_error_rate(*self._links)
 
     def _parsed(self, number: int, line: str) -> tuple[Links, Links]:
@@ -143,7 +143,7 @@ class Gold:
 
 
 def _of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
-    """The sure and the possible links of each pair; a pair that no row names has none."""
+    """Return each pair's sure links and possible links; both are empty for a pair that no row names."""
     found: dict[int, tuple[Links, Links]] = {}
     for row in rows:
         pair, *link = (int(each) - 1 for each in row.groups()[:3])
@@ -154,7 +154,7 @@ def _of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
 
 
 def _recorded(translator: Translator) -> Statistics | None:
-    """Read the statistics that `measure` wrote for a model; None if they are missing or belong to another model."""
+    """Read the statistics recorded for a model; None if they are missing or belong to another model version."""
     if translator.folder is None:
         return None
     try:

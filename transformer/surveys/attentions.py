@@ -1,4 +1,4 @@
-"""Trains language models that differ only in their kind of attention, and measures the loss of each."""
+"""Trains language models that differ only in their kind of attention, and measures each model's loss."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from transformer.training.steps import DivergedError, Steps
 
 log = logging.getLogger(__name__)
 
-# A block is a sixteenth of the context of 256 tokens. `transformer.language_modelling.cost` uses the same ratio: 256
-# tokens of the 4,096 in its longest text.
+# A block is a sixteenth of the 256-token context. `transformer.language_modelling.cost` uses the same ratio: blocks of
+# 256 in a longest text of 4,096 tokens.
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
-# This limit catches a mistyped number, which could otherwise train for weeks.
+# Catches a mistyped number, which could otherwise train for weeks.
 MAX_SEEDS = 100
 
 
@@ -44,10 +44,10 @@ def compare_attentions(
 
     Args:
         run: folder that `prepare_language_model` created.
-        output: file for the results.
-        steps: number of steps of each training.
-        seeds: number of models for each kind of attention.
-        models: folder to save one model for each kind of attention, that of the first seed; None saves none.
+        output: file to write the results to.
+        steps: number of steps per training run.
+        seeds: number of models per kind of attention.
+        models: folder in which to save the first seed's model of each kind of attention; None saves no models.
 
     Raises:
         ValueError: the folder has no data for language models, a number is out of range, or a file cannot be written.
@@ -97,7 +97,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # Write the file after each seed, so that results survive if the run is stopped.
+        # Write the file after each seed, so that results survive if the script is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 
@@ -105,7 +105,7 @@ def compare_attentions(
 def _trained(
     config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
 ) -> tuple[AttentionLoss, Transformer]:
-    """Train a model with one kind of attention, and measure its loss."""
+    """Train a model with one kind of attention, and measure its loss on held-out text."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
     model = build(shape)
@@ -120,7 +120,6 @@ def _trained(
 
 
 def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
-    """Take all steps of a training run."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
     loss = SummedLoss(model, label_smoothing=config.label_smoothing)
@@ -138,7 +137,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
 
 @torch.inference_mode()
 def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
-    """Return the mean loss, nats per token."""
+    """Return the mean loss over all batches, nats per token."""
     loss = SummedLoss(model, label_smoothing=0.0)
     total, tokens = 0.0, 0
     for batch in batches:

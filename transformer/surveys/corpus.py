@@ -1,4 +1,4 @@
-"""Measures every head over a file of any length; the file is streamed, and an interrupted call can be resumed."""
+"""Measures every head over a file of any length. The file is streamed, and an interrupted call can be resumed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 
 class Summed(Protocol):
-    """Measurements of a part of the sentences, which can be added up; a dataclass that `packed` can write."""
+    """Measurements of some sentences, which can be added; a dataclass that `packed` can serialise."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
 
 Sum = TypeVar("Sum", bound=Summed)
-# Number of sentences that a process measures before the state is saved; this takes some seconds.
+# Number of sentences to measure between two saves of the state. Measuring this many takes some seconds.
 PART = 256
 # Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
 TOGETHER = 16
@@ -37,12 +37,12 @@ TOGETHER = 16
 
 @dataclass(frozen=True, eq=False)
 class PartMetrics:
-    """Head metrics of a part of the file.
+    """Head metrics of one part of a file.
 
     Attributes:
         sentences: number of measured sentences.
         skipped: number of sentences that are too long for the model.
-        heads: average metrics by kind of attention; empty if no sentence was measured.
+        heads: average metrics by attention kind; empty if no sentence was measured.
     """
 
     sentences: int
@@ -59,13 +59,13 @@ class PartMetrics:
 
 @dataclass(frozen=True)
 class SurveyState:
-    """The state of an unfinished measurement.
+    """Saved state of an unfinished measurement.
 
     Attributes:
         model: `Translator.version` of the model.
-        digest: digest of the sentences that were read.
-        read: number of sentences that were read.
-        part: their measurements, encoded by `packed`.
+        digest: digest of the sentences read so far.
+        read: number of sentences read so far.
+        part: measurements of these sentences, serialised by `packed`.
     """
 
     model: str
@@ -75,12 +75,12 @@ class SurveyState:
 
 
 NOTHING = PartMetrics(0, 0, {})
-# Length in bytes of the SHA-256 digest at the beginning of a state file.
+# Length of the SHA-256 digest at the beginning of a state file, in bytes.
 SEAL_BYTES = 32
 
 
 def sentences_of(path: Path) -> Iterator[str]:
-    """Yield the lines of a file that are not blank, keeping one line in memory at a time.
+    """Yield a file's non-blank lines, keeping one line in memory at a time.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_lines`.
@@ -89,11 +89,11 @@ def sentences_of(path: Path) -> Iterator[str]:
 
 
 def check_corpus(path: Path) -> None:
-    """Check that a file can be measured, before a model is loaded.
+    """Check that a file can be measured, before loading a model.
 
     Raises:
-        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a path that is not a regular file, such
-            as a pipe. `measure_corpus` must read the file more than once, to count its lines or to resume.
+        FileNotFoundError, ValueError: as in `read_lines`. ValueError also for a path that is not a regular file, such
+            as a pipe: `measure_corpus` must read the file more than once, to count lines or to resume.
     """
     if path.exists() and not path.is_file():
         raise ValueError(
@@ -111,20 +111,20 @@ def measure_corpus(
     cluster: str | None = None,
     report: Callable[[int, PartMetrics], object] = lambda read, so_far: None,
 ) -> PartMetrics:
-    """Measure every head on every sentence of a file, and average. If an earlier call was interrupted, resume it.
+    """Measure every head on every sentence of a file, and average, resuming an earlier call that was interrupted.
 
     Args:
         translator: the model; it must be loaded from a folder if several processes measure.
         path: text file with one sentence per line.
-        state: file for the state of the measurement; the caller removes it after saving the result.
+        state: file for the measurement's state, which the caller removes after saving the result.
         processes: number of processes, each with its own model and one thread.
-        cluster: address of a Ray cluster that measures instead. It uses all processors, or all GPUs if the translator
-            is on one. "auto" is the cluster of this machine, and "local" is this machine alone. The model's folder must
-            have the same path on all machines of the cluster.
-        report: called whenever the state is saved, with the number of sentences read and their metrics.
+        cluster: address of a Ray cluster to measure on instead. All processors are used, or all GPUs if the translator
+            is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this machine alone. The model's
+            folder must have the same path on all machines of the cluster.
+        report: function called whenever the state is saved, with the number of sentences read and their metrics.
 
     Returns:
-        The average metrics of all sentences.
+        The metrics averaged over all sentences.
 
     Raises:
         ValueError: the file cannot be read, or has no sentence that the model can read; `state` is damaged, or belongs
@@ -156,13 +156,13 @@ def in_parts(
     size: int,
     report: Callable[[int, Sum], object],
 ) -> Sum:
-    """Measure the sentences of a file in parts, and add the results. If an earlier call was interrupted, resume it.
+    """Measure a file's sentences in parts, and add up the results, resuming an earlier call that was interrupted.
 
     Args:
         path, state, report: as in `measure_corpus`.
         model: versions of the measured models; a state with other versions is rejected.
-        measure: function that measures each part of the sentences, in order.
-        nothing: result for no sentences, to which the parts are added.
+        measure: function that measures the parts in order.
+        nothing: result for zero sentences, to which the parts are added.
         size: number of sentences in a part.
 
     Raises:
@@ -188,7 +188,7 @@ def in_parts(
 
 
 def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetrics:
-    """Measure every head on each of the given sentences, and average."""
+    """Measure every head on every given sentence, and average."""
     measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     skipped = 0
 
@@ -220,7 +220,8 @@ def _parts(
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
     with workers as (submit, count):
-        # Submit one part more than there are workers, so that no worker waits for the file. The rest stays on disk.
+        # Submit one part more than there are workers, so that no worker waits for the file. All other parts stay on
+        # disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
             part = waiting.popleft()()
@@ -234,7 +235,7 @@ def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> byte
 
 @cache
 def _own_translator(folder: Path, device: str) -> Translator:
-    """Load the translator of a worker process, once per process."""
+    """Load a worker process's translator, once per process."""
     use_one_thread()
     return Translator.load(folder, device)
 
@@ -245,7 +246,7 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 
 
 def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum) -> tuple[int, Sum]:
-    """Return the number of sentences that an earlier call read, and their measurements; skip these sentences."""
+    """Return how many sentences an earlier call read, and their measurements; skip these sentences in `sentences`."""
     advice = f"delete {state} to start again"
     try:
         content = state.read_bytes()
@@ -269,7 +270,7 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
 
 
 def _save(path: Path, state: SurveyState) -> None:
-    """Write the state file. If the call is stopped meanwhile, the old file stays."""
+    """Write the state file atomically: if the process is stopped while writing, the old file stays."""
     content = packed(state)
     with replaced(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

@@ -1,8 +1,8 @@
-"""Starts the workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
+"""Starts workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
 
-On a cluster, parts of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not
-used, for two reasons. The saved state covers the file up to a line, so results must come in the order of the file. And
-no more of the file should be read than the workers need.
+On a cluster, parts of the file are Ray tasks (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not used,
+for two reasons. The saved state covers the file up to a line, so results must arrive in file order. And the file should
+not be read further than the workers need.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from functools import partial
 
 from transformer.errors import AtlasError
 
-# A function that computes the result for some sentences, in any process.
+# Function that computes the serialised result for some sentences, in any process.
 Work = Callable[[list[str]], bytes]
-# A function that starts the work in a worker, and returns a function that waits for the result.
+# Function that starts work on some sentences in a worker, and returns a function that waits for the result.
 Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @contextmanager
 def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
-    """Start worker processes on this machine; yield a function that submits work, and the number of processes.
+    """Start worker processes on this machine, and yield a function that submits work, and the number of processes.
 
     Raises:
         AtlasError: a process was killed.
@@ -35,7 +35,7 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
 
         def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # If there are too few processes, submitting starts one.
+            # Submitting work starts a process, if not all are running yet.
             with _deaf():
                 return pool.submit(work, stretch).result
 
@@ -52,10 +52,10 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
 
 @contextmanager
 def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, int]]:
-    """Connect to a Ray cluster; yield a function that submits work, and the number of its processors or GPUs.
+    """Connect to a Ray cluster, and yield a function that submits work, and the cluster's number of CPUs or GPUs.
 
     Raises:
-        AtlasError: Ray is not installed, there is no such cluster, or it has no such device.
+        AtlasError: Ray is not installed, there is no such cluster, or the cluster has no such device.
     """
     try:
         from transformer.serving.ray_cluster import join, ray
@@ -70,7 +70,7 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
             raise AtlasError(f"the Ray cluster at {address} has no {resource}: choose another device")
         yield lambda stretch: partial(ray.get, there.remote(stretch)), count
     except ray.exceptions.RayTaskError as error:
-        # Raise only the cause, because the error itself contains a long stack trace from another machine.
+        # Raise only the cause, because a RayTaskError contains a long stack trace from another machine.
         raise error.cause from None
     finally:
         ray.shutdown()
@@ -78,7 +78,10 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Delay Ctrl-C, also in processes that start meanwhile, because their imports would answer it with a traceback."""
+    """Block SIGINT (Ctrl-C), so that processes started meanwhile inherit the block until their imports are complete.
+
+    Without this, Ctrl-C during a process's imports would print a traceback.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         # Windows has no signal masks.
         yield
@@ -91,9 +94,9 @@ def _deaf() -> Iterator[None]:
 
 
 def _end_with_starter() -> None:
-    """Make this process exit silently at Ctrl-C, which its parent reports, and when its parent has exited.
+    """Make this process exit silently on Ctrl-C, and when its parent process no longer exists.
 
-    A parent that was killed cannot notify its children, and their models would stay in memory.
+    A parent that was killed cannot notify its child processes, and their models would stay in memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

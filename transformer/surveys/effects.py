@@ -23,28 +23,28 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
-# Names of the effects, each with a short heading; the metrics of attention maps come last.
+# Title of each effect, by name; the metrics of attention maps come last.
 EFFECTS: dict[str, str] = {
     "off": "change of the log-probability without the head, nats",
-    "changed": "another word becomes the most likely without the head, share",
-    "estimated": "the same change estimated by a gradient, nats",
-    "written": "what the head adds to the logit of a written token, mean",
+    "changed": "another token becomes the most likely without the head, share of the draws",
+    "estimated": "change of the log-probability without the head, estimated by a gradient, nats",
+    "written": "mean contribution of the head to the logit of a written token",
     **{metric.name: f"{metric.title}, {metric.unit}" for metric in METRICS},
 }
 
 
 @dataclass(frozen=True, eq=False)
 class HeadEffects:
-    """Effects of every head on each of N sentences, and the model's own translation of each.
+    """Effects of every head on each of N sentences, with the model's own translations.
 
     Two results of the same model can be added, so a file can be measured in parts.
 
     Attributes:
-        texts, translations: the N sentences, and the N translations.
+        texts, translations: the N sentences, and their N translations.
         log_probs: log-probability of each translation, nats, float64 [N].
         skipped: sentences that the model cannot read.
-        values: for each effect (a key of `EFFECTS`) and each kind that has it, float64 [N, L, H]; NaN if the effect is
-            not defined for a sentence.
+        values: effects by name (a key of `EFFECTS`) and attention kind, float64 [N, L, H] each; NaN if an effect is not
+            defined for a sentence.
     """
 
     texts: tuple[str, ...]
@@ -74,15 +74,15 @@ class HeadEffects:
         )
 
     def kinds(self, effect: str) -> tuple[Kind, ...]:
-        """Return the kinds of attention that have an effect."""
+        """Return the attention kinds for which an effect is defined."""
         return tuple(self.values[effect])
 
     def mean(self, effect: str, kind: Kind) -> Estimate:
-        """Return the mean over the sentences with its 95 % interval (`bootstrap`), [L, H] each."""
+        """Return the mean over all sentences with a 95% confidence interval (`bootstrap`), [L, H] each."""
         return bootstrap(self.values[effect][kind])
 
     def to_npz(self, file: BinaryIO) -> None:
-        """Write arrays `EFFECT.KIND`, and texts, translations, skipped and log_probs, for `numpy.load`."""
+        """Write arrays named `EFFECT.KIND`, plus texts, translations, skipped and log_probs, for `numpy.load`."""
         arrays = {f"{name}.{kind}": each for name, kinds in self.values.items() for kind, each in kinds.items()}
         words = {name: np.array(getattr(self, name), dtype=np.str_) for name in ("texts", "translations", "skipped")}
         np.savez_compressed(file, allow_pickle=False, **words, log_probs=self.log_probs, **arrays)
@@ -100,12 +100,12 @@ def measure_effects(
     draws: int = DEFAULT_DRAWS,
     weights: Weights | None = None,
 ) -> HeadEffects:
-    """Measure every head on each sentence and the model's own translation of it.
+    """Measure every head on each sentence, with the model's own translation.
 
     Args:
         translator: the model.
-        sentences: sentences in the source language; each is measured before the next is read.
-        mode, seed, draws: arguments of `head_importance`. Only "off" and "changed" depend on them.
+        sentences: sentences in the source language; each is measured before the next one is read.
+        mode, seed, draws: arguments of `head_importance`. Only the effects "off" and "changed" depend on them.
         weights: weights of the model; None requests them from the translator.
     """
     found = NO_EFFECTS
@@ -123,7 +123,7 @@ def effects_of_file(
     state: Path,
     report: Callable[[int, HeadEffects], object] = lambda read, so_far: None,
 ) -> HeadEffects:
-    """Apply `measure_effects` to the sentences of a file. If an earlier call was interrupted, resume it.
+    """Apply `measure_effects` to a file's sentences, resuming an earlier call that was interrupted.
 
     Args:
         translator: the model.
@@ -171,7 +171,7 @@ def _measured(
 
 
 def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Return the contribution of each head to the logit of a written token, mean over the tokens, [L, H] by kind."""
+    """Return each head's mean contribution to a written token's logit, [L, H] by attention kind."""
     positions = range(len(trace.predicted_tokens))
     found = direct_logits(trace, weights, [Target((position,)) for position in positions])
     heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}

@@ -20,11 +20,11 @@ from transformer.values.kinds import KINDS, Kind
 
 DRAWS = 2000
 SEED = 0
-# Ends of the confidence interval, in per cent.
+# Ends of the confidence interval, as percentiles.
 INTERVAL = (2.5, 97.5)
-# Description of the interval in files.
+# Description of the confidence interval in files.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
-# Fields that have a value for every kind of attention.
+# Fields that have one value per attention kind.
 BY_KIND = ("measured", "estimated", "magnitude")
 
 
@@ -34,15 +34,15 @@ class ImportanceStatistics(Record):
 
     Attributes:
         model: `Translator.version` of the model.
-        mode: how a head was replaced.
+        mode: how a head's output was replaced.
         sentences: number of sentences.
         digest: `sentences_digest` of the sentences.
-        measured, estimated: change of a sentence's log-probability without the head, nats, [L, H] by kind.
-        magnitude: mean absolute gradient with respect to the factor that multiplies the head's output, divided by the
-            norm of its layer, [L, H] by kind (Michel et al. 2019).
-        agreement: Spearman's rank correlation of measured and estimated changes within a sentence, -1 to 1.
-        seed, draws: seed and number of draws of the mode "resample"; a sentence counts with its mean over the draws.
-        reference: `sentences_digest` of the sentences that replaced the heads' outputs; empty in modes that use none.
+        measured, estimated: change of a sentence's log-probability without the head, nats, [L, H] by attention kind.
+        magnitude: mean absolute gradient with respect to a factor on the head's output, divided by the layer's norm,
+            [L, H] by attention kind (Michel et al. 2019).
+        agreement: Spearman's rank correlation between measured and estimated changes within a sentence, -1 to 1.
+        seed, draws: seed and number of draws in "resample" mode, where a sentence counts with its mean over the draws.
+        reference: `sentences_digest` of the sentences that supplied replacement outputs; empty in modes without them.
     """
 
     model: str
@@ -74,11 +74,11 @@ class ImportanceStatistics(Record):
 def importance_statistics(
     translator: Translator, sentences: Iterable[str], *, mode: Mode = "zero", seed: int = 0, draws: int = DEFAULT_DRAWS
 ) -> ImportanceStatistics:
-    """Measure the importance of every head on every sentence, and average.
+    """Measure every head's importance on every sentence, and average.
 
     Args:
         translator: the model; each sentence is scored on the model's own translation.
-        sentences: at least one; each is measured before the next is read.
+        sentences: at least one sentence; each is measured before the next one is read.
         mode, seed, draws: as in `head_importance`.
 
     Raises:
@@ -107,12 +107,12 @@ def importance_statistics(
 
 
 def bootstrap(values: np.ndarray) -> Estimate:
-    """Return the mean over N sentences, values [N, ...], with its 95 % interval (percentile bootstrap, Efron 1979).
+    """Return the mean over N sentences, [N, ...], with a 95% confidence interval (percentile bootstrap, Efron 1979).
 
-    Sentences with NaN are left out of a mean. If all are NaN, the mean is NaN.
+    Sentences with NaN are excluded. If all values are NaN, the mean is NaN.
     """
     drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    # [DRAWS, N] x [N, ...]: multiplying by the count of each value avoids a copy of the values for every draw.
+    # [DRAWS, N] x [N, ...]: multiplying by how often each value was drawn avoids a copy of all values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     known = np.isfinite(values)
     if known.all():

@@ -30,17 +30,17 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class KindMatch:
-    """The matched heads of one kind of attention; `head_distances` says how heads are numbered.
+    """Matched heads of models A and B for one attention kind; `head_distances` says how heads are numbered.
 
     Attributes:
         heads: numbers of heads per layer in A and in B.
         similarity: mean similarity over the sentences, [heads of A, heads of B].
-        match: the head of B for each head of A; -1 for heads without a match, because B has fewer heads.
-        matched: similarity of each head of A with its match, [heads of A]; NaN for heads without a match.
-        shuffled: expected value of `matched` if the heads of B were shuffled within each layer.
+        match: B's best-matching head for each head of A; -1 for unmatched heads, if B has fewer heads.
+        matched: similarity between each head of A and the matching head of B, [heads of A]; NaN for unmatched heads.
+        shuffled: expected value of `matched` if B's heads were shuffled within each layer.
         mean: mean of `matched` over the heads.
         mean_shuffled: mean of `shuffled` over the heads.
-        mean_random: mean of `matched` over the heads for another B, of the same shape but with random weights.
+        mean_random: mean of `matched` over the heads if B had random weights.
     """
 
     heads: tuple[int, int]
@@ -55,13 +55,13 @@ class KindMatch:
 
 @dataclass(frozen=True, eq=False)
 class HeadMatches(Record):
-    """For each head of model A, the head of model B that behaves most like it, for every kind of attention.
+    """For each head of model A, the head of model B that behaves most similarly, for every attention kind.
 
     Attributes:
         model, other: `Translator.version` of A and of B.
         sentences: number of measured sentences.
         skipped: number of sentences that at least one model cannot read.
-        kinds: matched heads by kind of attention; only the encoder if the models write different languages.
+        kinds: matched heads by attention kind; only the encoder if the models write different languages.
     """
 
     model: str
@@ -79,12 +79,12 @@ class HeadMatches(Record):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Similarities of heads for some sentences, float32 [sentences, heads of A, heads of B] by kind.
+    """Head similarities for some sentences, float32 [sentences, heads of A, heads of B] by attention kind.
 
     Attributes:
         skipped: number of sentences that at least one model cannot read.
-        matched: similarities of A and B.
-        random: similarities of A and the model with random weights.
+        matched: similarities between A and B.
+        random: similarities between A and a model with random weights.
     """
 
     skipped: int
@@ -98,10 +98,10 @@ class Measured:
 
 
 def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
-    """Return the kinds of attention that can be compared between two models for a text of A.
+    """Return the attention kinds that can be compared between two models, for a text that model `a` reads.
 
     Raises:
-        ValueError: they read different languages.
+        ValueError: the models read different languages.
     """
     if a.languages.source.name != b.languages.source.name:
         raise ValueError(
@@ -112,18 +112,18 @@ def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
 
 
 def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
-    """Return the trace of B for the text of A's trace, with A's translation if B writes the same language.
+    """Return model B's trace of the same text, with model A's translation if both models write the same language.
 
     Args:
         a, b: the two models.
-        runs: answers runs of B.
-        trace: trace of A.
+        runs: answers runs of model B.
+        trace: trace of model A.
 
     Raises:
-        AtlasError: B cannot read the text.
+        AtlasError: model B cannot read the text.
     """
     text, same = _same_target(a, b, trace.source_text)
-    # Ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
+    # Token ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
     return runs.get(TraceRun(text, target if same else None))
@@ -137,7 +137,7 @@ def untrained(translator: Translator, seed: int = 0) -> Translator:
         model = build(translator.config, translator.tokenizer.symbols).eval()
     return Translator(
         Checkpoint(model, translator.tokenizer, translator.languages),
-        # The model of a server may run on a device that this machine does not have.
+        # A remote server's model may run on a device that this machine does not have.
         device=translator.device if translator.device in devices else devices[0],
         version=f"untrained {seed} {translator.version}",
     )
@@ -150,12 +150,12 @@ def match_heads(
     state: Path,
     report: Callable[[int, Measured], object] = lambda read, so_far: None,
 ) -> HeadMatches:
-    """Match the heads of two models over the sentences of a file. If an earlier call was interrupted, resume it.
+    """Match the heads of two models over a file's sentences, resuming an earlier call that was interrupted.
 
-    If both models write the same language, both read the translation that A writes.
+    If both models write the same language, both read model A's translation.
 
     Args:
-        a, b: the two models.
+        a, b: the two models, A and B.
         path, state, report: as in `measure_corpus`.
 
     Raises:
@@ -184,11 +184,11 @@ def match_heads(
 
 
 def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int]) -> KindMatch:
-    """Match the heads of one kind of attention.
+    """Match the heads of two models for one attention kind.
 
     Args:
-        similarity: similarities of A and B, [sentences, heads of A, heads of B].
-        random: similarities of A and the model with random weights, of the same shape.
+        similarity: similarities between A and B, [sentences, heads of A, heads of B].
+        random: similarities between A and a model with random weights, of the same shape.
         heads: numbers of heads per layer in A and in B.
     """
     mean = similarity.mean(axis=0, dtype=np.float64)
@@ -226,7 +226,7 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
 
 
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
-    """Return a text of A in the form that B reads, and whether B then writes the same language as A."""
+    """Return model A's text in the form that model B reads, and whether B then writes the same language as A."""
     code, rest = split_code(text, a.tokenizer.codes)
     wanted, codes = a.languages.asked_for(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
     asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
@@ -236,7 +236,7 @@ def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
 
 
 def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Join the sentences of both, for the kinds that both have; if one has no sentences, return the other."""
+    """Concatenate similarities by sentence, for attention kinds in both; if one argument is empty, return the other."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

@@ -1,4 +1,4 @@
-"""Measures over many sentences how well the graph of a prediction predicts the effects of cutting its paths."""
+"""Measures over many sentences how well attribution graphs predict the effects of cutting paths."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# The limit keeps the time acceptable, because one sentence takes two seconds.
+# Keeps the time acceptable, because one sentence takes two seconds.
 MAX_SENTENCES = 50
 
 
 @dataclass(frozen=True, eq=False)
 class PathStatistics(Record):
-    """Agreement of predicted and measured effects of cutting paths, for one predicted token of each sentence.
+    """Agreement between predicted and measured effects of cutting paths, for one predicted token per sentence.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences.
         digest: `sentences_digest` of the sentences.
-        paths: number of paths in a graph, mean over the sentences.
-        difference: Spearman's rank correlation within a sentence, for effects on the token's logit minus that of the
-            runner-up.
-        logit: the same for effects on the token's logit alone.
-        sign: share of the paths whose measured effect has the predicted sign, 0 to 1, for the logit difference.
+        paths: mean number of paths in a graph.
+        difference: Spearman's rank correlation within a sentence, for effects on the token's logit minus the
+            runner-up's.
+        logit: Spearman's rank correlation within a sentence, for effects on the token's logit alone.
+        sign: fraction of paths whose measured effect has the predicted sign, 0 to 1, for the logit difference.
     """
 
     model: str
@@ -51,9 +51,9 @@ class PathStatistics(Record):
 
 
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
-    """Cut every path in the graph of one token of each sentence's translation, and average the agreement.
+    """Cut every path in the attribution graph of one token per sentence, and average the agreement.
 
-    The token is drawn at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The token is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
@@ -85,7 +85,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
 
 
 def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
-    """Return the rank correlation of predicted and measured effects, the share of equal signs, and the path count."""
+    """Return the rank correlation and sign agreement of predicted and measured effects, and the number of paths."""
     graph = attribution_graph(run, target)
     edges = list(pruned(graph).edges)
     predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))

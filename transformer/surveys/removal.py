@@ -1,4 +1,4 @@
-"""Records the BLEU and chrF of a model while its heads are removed one after the other."""
+"""Records a model's BLEU and chrF while heads are removed one after another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.values.interventions import Head, Mode
 
 @dataclass(frozen=True)
 class Quality:
-    """Scores of a model without some heads.
+    """Translation quality of a model without some heads.
 
     Attributes:
         order: name of the order in which heads are removed.
@@ -37,11 +37,11 @@ class RemovalQuality(Record):
 
     Attributes:
         model: `Translator.version` of the model.
-        mode: how a head was replaced.
+        mode: how a head's output was replaced.
         data: name of the file with the sentence pairs.
-        pairs: number of pairs that were translated.
+        pairs: number of translated pairs.
         digest: `pairs_digest` of the pairs.
-        points: scores, one order of removal after the other.
+        points: scores for all numbers of removed heads, one removal order after another.
     """
 
     model: str
@@ -65,13 +65,13 @@ def quality_curves(
     Args:
         folder: model folder.
         device: "cpu", "cuda" or "mps".
-        pairs: pairs of a source and its reference translation.
-        orders: heads in the order of their removal, by name of the order.
+        pairs: pairs of a source sentence and a reference translation.
+        orders: heads in removal order, by name of the order.
         every: number of heads to remove between two measurements. The first measurement has all heads, the last has
             none.
 
     Yields:
-        The scores, one order after the other.
+        The scores, one removal order after another.
     """
     checkpoint = load_checkpoint(folder)
     model = checkpoint.model_on(device)

@@ -73,7 +73,7 @@ def test_every_run_gives_the_same_numbers_again(shipped, runs):
     for run in runs:
         saved = made(shipped, run)
         report = check(Experiment.read(saved.to_json().encode()), RememberedRuns(shipped))
-        assert str(report).startswith("The same to 1e-05: all "), (run, report)
+        assert str(report).startswith("Matches to 1e-05: all "), (run, report)
 
 
 def test_every_run_survives_saving_to_an_experiment_file(shipped, runs):
@@ -121,7 +121,7 @@ def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved)
         found = values["parts"][0]["claims"]["unpatched"]
         found.update(value=found["value"] + 0.05, tolerance=0.1)
 
-    assert str(check(Experiment.read(changed(saved, generous)), shipped)).startswith("The same to 1e-01:")
+    assert str(check(Experiment.read(changed(saved, generous)), shipped)).startswith("Matches to 1e-01:")
 
 
 @pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
@@ -139,11 +139,11 @@ def test_checksum_after_the_experiment_is_no_part_of_it(saved, checksum):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "carries no experiment"),
-        (b"<svg></svg>", "carries no experiment"),
+        (b"", "contains no experiment"),
+        (b"<svg></svg>", "contains no experiment"),
         (b"<svg>attention-atlas-experiment:AAA</svg>", "damaged"),
         (b"attention-atlas-experiment:" + b"A" * 8, "damaged"),
-        (b"\n".join(b"attention-atlas-experiment:%d" % each for each in range(1000, 1061)), "carries 61 experiments"),
+        (b"\n".join(b"attention-atlas-experiment:%d" % each for each in range(1000, 1061)), "contains 61 experiments"),
         (b"{", "not an experiment"),
         (b'{"sentence": "A"}', "not an experiment"),
         (b'{"experiment": 2, "more": 1}', "newer|update Attention Atlas"),
@@ -237,5 +237,5 @@ def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, 
     said = capsys.readouterr()
     assert "slides.txt, experiment 1 of 2: The same to" in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out
-    assert "same.svg: The same to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
+    assert "same.svg: Matches to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
     assert "error: other.json: The experiment was made with the model en-de (abc)" in said.err

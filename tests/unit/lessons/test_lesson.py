@@ -96,7 +96,7 @@ def test_invalid_content_is_reported(old, new, message):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("Bad Name.toml", b"", "name the file in small letters"),
+        ("Bad Name.toml", b"", "name the file with lower-case letters"),
         ("lesson.txt", b"", "ending in .toml"),
         ("latin.toml", b"\xff", "not UTF-8"),
         ("large.toml", b"#" * 60_000, "at most 50,000"),

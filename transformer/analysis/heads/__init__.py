@@ -1,1 +1,1 @@
-"""Measures, names, compares and lays out attention heads by their behaviour."""
+"""Measures, names, compares and arranges attention heads by their behaviour."""

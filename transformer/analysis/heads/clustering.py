@@ -1,4 +1,4 @@
-"""Hierarchical clustering of items with given distances."""
+"""Hierarchical clustering of items, given their distances."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scipy.spatial.distance import squareform
 
 
 def average_linkage(distances: np.ndarray) -> np.ndarray:
-    """Merge the clusters with the smallest mean distance between their members (UPGMA).
+    """Merge clusters in order of the mean distance between their members (UPGMA).
 
     Args:
-        distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
+        distances: pairwise distances, [N, N], symmetric, 0 on the diagonal, N at least 1.
 
     Returns:
-        The linkage matrix [N - 1, 4] in the format of `scipy.cluster.hierarchy.linkage`.
+        Linkage matrix, [N - 1, 4], in the format of `scipy.cluster.hierarchy.linkage`.
     """
     if len(distances) < 2:
         return np.zeros((0, 4))
@@ -22,9 +22,9 @@ def average_linkage(distances: np.ndarray) -> np.ndarray:
 
 
 def leaf_order(linkage: np.ndarray) -> list[int]:
-    """Return an order of the items in which the branches of the dendrogram do not cross.
+    """Return an order of the items in which the dendrogram's branches do not cross.
 
     Args:
-        linkage: [N - 1, 4], as `average_linkage` returns it.
+        linkage: linkage matrix from `average_linkage`, [N - 1, 4].
     """
     return hierarchy.leaves_list(linkage).tolist() if len(linkage) else [0]

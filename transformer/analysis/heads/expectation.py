@@ -1,4 +1,4 @@
-"""Predicts from a head's name where it looks in one sentence, and finds the row that differs most."""
+"""Predicts from a head's name where the head looks in a sentence, and finds the row that differs most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.tokens import Token
 
-# A row is an outlier if another column's expected weight exceeds that of the column the head looks at by this much.
+# A row is an outlier if the expected weights of the expected column and of the most looked-at column differ by this
+# much.
 OUTLIER_SHARE = 0.1
 
 
@@ -22,9 +23,10 @@ class Outlier:
 
     Attributes:
         row: index of the row in the view.
-        column: the column that the head looks at most.
-        expected: the column that its name predicts.
-        rows: number of rows that differ, among the `counted` rows that the name predicts.
+        column: column that the head looks at most.
+        expected: column that the head's name predicts.
+        rows: number of rows that differ.
+        counted: number of rows for which the name predicts a column.
     """
 
     row: int
@@ -36,13 +38,13 @@ class Outlier:
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The cells that heads with a certain name are expected to look at.
+    """The columns at which heads with a certain name are expected to look.
 
     Attributes:
         weights: float64 [R, C]: for an alignment head, the mean of all alignment heads; for a positional head, 1 at the
-            predicted position. Start and end symbols are left out.
-        counted: bool [R], True for the rows that the name predicts; at least one.
-        read: whether a row is about the token that its step reads, and not the token that it predicts.
+            predicted position. Start and end symbols are excluded.
+        counted: bool [R], True for rows for which the name predicts a column; at least one row.
+        read: whether a row stands for the token that its step reads, rather than the token that its step predicts.
     """
 
     weights: np.ndarray
@@ -50,12 +52,11 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Return `self.weights` at each row's largest entry of `weights`, averaged over counted rows: [..., R, C] to
-        [...]."""
+        """Average the expected weight of the column that each counted row looks at most, [..., R, C] to [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def outlier(self, weights: np.ndarray) -> Outlier | None:
-        """Return the row in which a head's map [R, C] differs most from the expectation; None if no row differs."""
+        """Return the row where a head's map [R, C] differs most from the expectation; None if no row is an outlier."""
         missing = np.where(self.counted, self.weights.max(axis=-1) - self._at_strongest(weights), 0.0)
         row = int(missing.argmax())
         if missing[row] < OUTLIER_SHARE:
@@ -73,17 +74,17 @@ class Expectation:
 
 
 def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
-    """Return the cross-attention heads that align most words, bool [L, H], and whether they do so one step late.
+    """Return the cross-attention heads that align most words, bool [L, H], and whether they align one step late.
 
-    Heads that align the word that a step predicts come first. Only if there are none, the heads that align the word
-    that a step reads are returned. A map has one row per step, and people read it as the row of the word written there.
+    Heads that align the word that a step predicts are preferred, because people read a map's row as the word written at
+    that step. Only if there are none, heads that align the word that a step reads are returned.
     """
     early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)
 
 
 def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | None:
-    """Return the expectation of the cross-attention alignment heads; None without such heads or rows about a word."""
+    """Return where cross-attention alignment heads are expected to look; None without alignment heads or word rows."""
     heads, read = aligning(metrics)
     rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
     counted = np.array([_has_word(row, view.axes.row_text) for row in rows])
@@ -94,10 +95,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
-    """Return the expectation of a head named after the previous, same or next token; None for other names.
+    """Return where a head named after the previous, same or next token is expected to look; None for other names.
 
-    Words of several tokens are left out, because such a head may look at a token of the same word. Rows whose neighbour
-    is the first token or a symbol are left out, because heads with nothing to do look there.
+    Words of several tokens are excluded, because a positional head may look within the word. Rows whose neighbour is
+    the first token or a symbol are excluded, because heads with nothing to do look there.
     """
     offset = OFFSETS.get(name.removesuffix(" token"))
     if offset is None:
@@ -106,7 +107,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     rows = np.arange(count)
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
-    # Rows and columns of self-attention are the same tokens.
+    # In self-attention, rows and columns are the same tokens.
     special = _special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None

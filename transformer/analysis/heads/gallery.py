@@ -1,9 +1,9 @@
-"""Finds heads whose task can be described in one sentence, each with sentences that show it.
+"""Finds heads whose task can be described in one sentence, and sentences that show each task.
 
-For every task of `tasks.py`, the text alone determines which cells of a map belong to it (its links). A general task
-is, for example, to look at the previous word. The head with the largest share of attention on these links, over many
-sentences, represents the task. For a specific task, the share must also exceed what the general tasks explain. For
-example, a head that looks at every left neighbour also looks at “not” from the word after it.
+For every task in `tasks.py`, the text alone determines which map cells belong to the task (its links). A general task
+is, for example, to look at the previous word. A task is represented by the head with the largest share of attention on
+the links, over many sentences. For a specific task, the share must also exceed what the general tasks explain. For
+example, a head that looks at every left neighbour also looks at “not” from the next word.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from transformer.values.trace import Kind, Trace
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links (a threshold of this project).
 DOES = 0.4
-# For a specific task, the share must also exceed the part that the general rules explain by this much. Voita et al.
+# For a specific task, the share must also exceed the part that the general rules explain by this margin. Voita et al.
 # 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
-# Shares are stored with this many decimal places.
+# Number of decimal places to which shares are rounded.
 DIGITS = 4
-# A head that looks at every word's neighbour is shown on a sentence with enough words to make that visible.
+# If a task's median number of links per sentence is at least MANY_LINKS, examples have at least ENOUGH_LINKS links.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence that shows what a head does.
+    """A sentence that shows what a head does, with one row of the head's map.
 
     Attributes:
         text, target: the sentence and the model's translation.
-        words: whether its tokens are merged into words.
-        rows, columns: positions in the trace of the query tokens and of the key tokens.
-        read: the text of the query; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
+        words: whether tokens are merged into words.
+        rows, columns: positions of the query tokens and of the key tokens in the trace.
+        read: text of the query; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
         written: in the decoder, the predicted text; "" is the end symbol.
-        labels: the texts that the row may look at; "" is a start or end symbol.
+        labels: texts that the row may look at; "" is a start or end symbol.
         weights: attention weights of the row, one per label.
-        looked_at: index of the label that the row looks at.
+        looked_at: index of the label that shows the task.
     """
 
     text: str
@@ -66,14 +66,14 @@ class Exhibit:
 
     Attributes:
         task: name of the task.
-        kind, layer, head: counted from 0.
-        share: mean share of its attention on the links, over the rows that have links.
-        everyone: this share averaged over all heads of the kind.
-        rule: the general task that explains most of the share; empty for a general task, or if none explains any part.
-        explained: part of the share that the general tasks explain. A general task that also has a link explains as
-            much of it as the head's mean share on that general task.
+        kind, layer, head: attention kind, 0-based layer and 0-based head.
+        share: mean share of the head's attention on the links, over all rows that have links.
+        everyone: mean share of attention on the links over all heads of the attention kind.
+        rule: general task that explains most of the share; empty for a general task, or if none explains any part.
+        explained: part of the share that the general tasks explain. If a general task also has a link, the head's mean
+            share on that general task counts as explained.
         rows, sentences: numbers of rows and sentences that were measured.
-        examples: the sentences that show the task best, best first.
+        examples: sentences that show the task best, best first.
     """
 
     task: str
@@ -96,12 +96,13 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Gallery(Record):
-    """The heads of a model by task, and the number of sentences in which they were found.
+    """A model's heads by task, and the number of sentences in which they were found.
 
     Attributes:
-        model: `Translator.version`.
-        sentences: number of sentences that were read.
-        exhibits: in the order of `TASKS`, without tasks of other languages and tasks without links in any sentence.
+        model: `Translator.version` of the model.
+        sentences: number of sentences read.
+        exhibits: one head per task, in the order of `TASKS`. Tasks of other languages and tasks without links are left
+            out.
     """
 
     model: str
@@ -114,12 +115,12 @@ class Gallery(Record):
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:
-    """Find the head of each task, and the sentences that show it best.
+    """Find the head for each task, and the sentences that show the task best.
 
     Args:
         traces: traces of one model.
         model: `Translator.version` of the model.
-        languages: languages of the model; tasks about the words of other languages are left out.
+        languages: the model's languages; tasks about the words of other languages are left out.
 
     Raises:
         ValueError: there is no trace.
@@ -147,7 +148,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """A task measured on one sentence: attention shares [L, H, links], the trace, and the links of the task."""
+    """A task measured on one sentence: attention shares [L, H, links], the trace, and the task's links."""
 
     shares: np.ndarray
     trace: Trace
@@ -161,15 +162,17 @@ def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
 
 
 def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
-    """Return the head that exceeds the general rules most; if no head passes, the one with the largest share.
+    """Choose the head that exceeds the general rules most or, if no head passes, the head with the largest share.
 
     Args:
-        rules: by general task, the share of every head on its links, [L, H].
+        task: the task.
+        measured: measurements of the task, one per sentence.
+        rules: share of every head's attention on each general task's links, [L, H].
     """
     rows = sum(len(each.links) for each in measured)
     means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # The part of each link that each rule explains, [L, H, links].
+    # The part of each link that each general rule explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
         *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
@@ -199,8 +202,10 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
 
 
 def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
-    """Return whether a rule also covers each link of a sentence. A rule about one position, such as the end symbol,
-    covers that position in every row."""
+    """Return, for each link of a sentence, whether a general rule also covers the link.
+
+    A rule that always has the same columns, such as the end symbol, covers these columns in every row.
+    """
     ruled = dict(rule.links(measured.trace))
     places = set(ruled.values())
     anywhere = places.pop() if len(ruled) > 1 == len(places) else ()
@@ -208,16 +213,15 @@ def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
 
 
 def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
-    """Return the strongest link of a sentence and its row.
+    """Build an example from a sentence's strongest link and the link's row.
 
-    Encoder examples use words. Decoder examples use tokens: each step reads one token and predicts one, and merging
-    into words would hide that.
+    Encoder examples show words. Decoder examples show tokens, because each step reads one token and predicts another,
+    which merging into words would hide.
     """
     axes = axes_of(measured.trace, kind, words=kind == "encoder")
     weights = view_of(measured.trace, kind, words=axes.words)
 
     def place(link: Link) -> tuple[int, int]:
-        """Return the row and column of a link in the view."""
         row, columns = link
         most = max(columns, key=lambda column: float(measured.trace.attention(kind)[layer, head, row, column]))
         return (
@@ -249,7 +253,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
 
 def _label(tokens: Sequence[Token], text: str) -> str:
-    """Return the text that tokens cover; for a language code or a single space, the name of the token."""
+    """Return the text that tokens cover; "" for a start or end symbol, the token's name for a code or a space."""
     first = tokens[0]
     if first.special:
         return first.text if first.role == "language" else ""

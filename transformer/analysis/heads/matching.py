@@ -1,7 +1,7 @@
-"""Matches heads of two models that read the same sentence: which head of B behaves like a given head of A?
+"""Matches heads of two models, A and B, on the same sentence: which head of B behaves like a given head of A?
 
-Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the mean Jensen-Shannon divergence of
-their rows in units of ln 2: 1 for equal rows, 0 if corresponding rows never look at the same column.
+Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the mean Jensen-Shannon divergence
+between their rows, in units of ln 2: 1 for equal rows, 0 if corresponding rows never look at the same column.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from transformer.analysis.words import Group
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Identifies a token or word in both models: its characters, counted from the end of the text, or the role of a symbol;
-# and the number of earlier occurrences.
+# Identifies a token or word in both models. The first item is the character span relative to the text's end, or the
+# role of a symbol. The second item counts earlier occurrences.
 Key = tuple[object, int]
 
 
 def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
-    """Return the similarity of each head of A to each head of B, float64 [heads of A, heads of B].
+    """Return the similarity between each head of A and each head of B, float64 [heads of A, heads of B].
 
-    If both models tokenize the texts identically, tokens are compared; otherwise the words and symbols that both have.
-    Each row is then scaled to sum to 1.
+    If both models tokenize the texts identically, tokens are compared. Otherwise, the words and symbols in both texts
+    are compared, with each row scaled to sum to 1.
 
     Args:
-        a, b: traces of two models that read the same text; a language code before it may differ.
+        a, b: traces of two models that read the same text; a language code in front of the text may differ.
     """
     if a.query_tokens(kind) == b.query_tokens(kind) and a.key_tokens(kind) == b.key_tokens(kind):
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
@@ -54,10 +54,10 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
 
 
 def best_match(similarity: np.ndarray) -> np.ndarray:
-    """Assign a head of B to each head of A, int [heads of A]; -1 for heads left over because B has fewer.
+    """Assign a head of B to each head of A, int [heads of A]; -1 for unmatched heads, if B has fewer heads.
 
-    The assignment is one to one and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the Assignment
-    Problem").
+    The assignment is one to one, and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the
+    Assignment Problem").
     """
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     match = np.full(len(similarity), -1)
@@ -66,11 +66,12 @@ def best_match(similarity: np.ndarray) -> np.ndarray:
 
 
 def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -> np.ndarray:
-    """Return the expected similarity if B's heads are shuffled within each layer, [..., heads of A]; NaN without a
-    match.
+    """Return the expected similarity if B's heads are shuffled within each layer, [..., heads of A].
+
+    The similarity is NaN for unmatched heads.
 
     Args:
-        similarity: [..., heads of A, heads of B].
+        similarity: similarity between heads, [..., heads of A, heads of B].
         match: result of `best_match`.
         heads: number of heads in each layer of B.
     """
@@ -79,7 +80,7 @@ def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -
 
 
 def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
-    """Return the similarity of each head of A to its match, [..., heads of A]; NaN without a match."""
+    """Return the similarity between each head of A and its match, [..., heads of A]; NaN for unmatched heads."""
     return _taken(similarity, match)
 
 

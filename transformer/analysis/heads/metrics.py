@@ -1,7 +1,7 @@
-"""Metrics that compare the heads of one kind of attention.
+"""Metrics for comparing the heads of one attention kind.
 
-Each metric is a mean over queries. Queries to which it does not apply are left out: for example, the first token has no
-previous token. A metric that applies to no query is NaN.
+Each metric is a mean over queries. Queries to which the metric does not apply are left out: for example, the first
+token has no previous token. A metric that applies to no query is NaN.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ OFFSETS = {"previous": -1, "same": 0, "next": 1}
 
 @dataclass(frozen=True)
 class Metric:
-    """The description of one metric of a head.
+    """Description of a head metric.
 
     Attributes:
-        name: its key in `HeadMetrics.values` and in a URL: at most 30 of a to z, 0 to 9 and _, a letter first.
+        name: key in `HeadMetrics.values` and in URLs: a lower-case letter, then at most 29 of a to z, 0 to 9 and _.
         title: a few words for a column heading.
-        meaning: one sentence.
+        meaning: one sentence that explains the metric.
         unit: "nats", "tokens" or "share".
-        low, high: the range of its values, not below 0; `high` is None if it depends on the sentence.
-        kinds: kinds of attention for which it is defined.
+        low, high: range of the values, not below 0; `high` is None if it depends on the sentence.
+        kinds: attention kinds for which the metric is defined.
     """
 
     name: str
@@ -134,7 +134,8 @@ METRICS = (
     _share(
         "alignment_read",
         "aligns the token read",
-        "The same at the step that reads the target token, one later (Chen et al. 2020: Shift-Att).",
+        "As “aligns the token predicted”, but one step later, when the decoder reads the target token "
+        "(Chen et al. 2020: Shift-Att).",
         ("cross",),
     ),
 )
@@ -142,13 +143,13 @@ METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class HeadMetrics:
-    """The metrics of all heads of one kind.
+    """Metrics of all heads of one attention kind.
 
     Attributes:
         kind: "encoder", "decoder" or "cross".
-        values: metrics that the kind has, by name, in the order of `METRICS`: [L, H], float64, read-only; NaN for a
-            metric that applied to no query.
-        queries: by name of the metric, the number of queries in its mean.
+        values: each metric that is defined for the attention kind, by name, in the order of `METRICS`: [L, H], float64,
+            read-only; NaN for a metric that applied to no query.
+        queries: number of queries in each metric's mean, by name.
     """
 
     kind: Kind
@@ -163,18 +164,18 @@ class HeadMetrics:
 
 
 def metrics_of(kind: Kind) -> tuple[Metric, ...]:
-    """Return the metrics that are defined for a kind of attention."""
+    """Return the metrics that are defined for an attention kind."""
     return tuple(metric for metric in METRICS if kind in metric.kinds)
 
 
 def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> HeadMetrics:
-    """Measure every head of a kind on one sentence.
+    """Measure every head of one attention kind on one sentence.
 
     Args:
-        trace: of a run.
-        kind: of attention.
-        scores: score of each token of the key vocabulary, by id; a lower score means a rarer token. See
-            `Vocabulary.key_scores`. If None, the metrics that need scores are left out.
+        trace: trace of a model run.
+        kind: attention kind.
+        scores: score of each token in the key vocabulary, by id; a lower score means a rarer token. See
+            `Vocabulary.key_scores`. None leaves out the metrics that need scores.
     """
     measured = dict(_each_query(trace, kind, scores))
     values, queries = {}, {}
@@ -188,13 +189,13 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
 
 
 def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
-    """Average over sentences, each weighted by its number of queries: the mean over the queries of all sentences.
+    """Average metrics over sentences, weighting each sentence by its number of queries.
 
     Args:
-        measured: metrics of one kind and one model; at least one.
+        measured: metrics of one attention kind and one model; at least one.
 
     Raises:
-        ValueError: `measured` is empty or has several kinds.
+        ValueError: `measured` is empty, or has several attention kinds.
     """
     measured = list(measured)
     kinds = {metrics.kind for metrics in measured}
@@ -210,12 +211,12 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
 
 
 def is_punctuation(token: Token, text: str) -> bool:
-    """Return whether a token covers only punctuation; `text` is the text that its span refers to."""
+    """Return whether a token covers only punctuation; `text` is the text that the token's span refers to."""
     covered = text[slice(*token.span)] if token.span is not None else ""
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
 
-# Name of a metric, its value for each query [L, H, Q], and a mask of the queries it applies to, bool [Q].
+# Name of a metric, value for each query [L, H, Q], and a mask of the queries to which it applies, bool [Q].
 Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -234,7 +235,7 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     yield "end", (weights[..., end].sum(axis=-1), every)
 
     # Heads attend to the first token and the end symbol when they have nothing to do (attention sinks). A sink is not a
-    # pattern, so a query is left out if its pattern would be at a sink.
+    # pattern, so a query whose pattern would be at a sink is left out.
     sinks = special | (np.arange(len(keys)) == 0)
     strongest = weights.argmax(axis=-1)
     if scores is not None:
@@ -268,6 +269,6 @@ def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sin
 def _alignments(trace: Trace) -> Iterator[Measured]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
-        # Special columns are included, so that a head that rests on the end symbol aligns nothing.
+        # Special columns are included, so that a head that attends to the end symbol aligns nothing.
         strongest = alignment_rows(trace, shift=shift).argmax(axis=-1)
         yield f"alignment_{name}", (strongest == agreed, agreed != 0)

@@ -1,7 +1,8 @@
 """Names heads that mostly do one thing, by published thresholds.
 
 The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
-except the one for the end symbol ignores attention to sinks. A head that attends to a sink therefore has no other name.
+except the rule for the end symbol ignores attention to sinks. A head that attends to a sink therefore gets no other
+name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Kind
 
-# Tolerance for rounding errors in means over many sentences: 9 of 10 queries must count as 90 %.
+# Tolerance for rounding errors in means over many sentences, so that 9 of 10 queries count as 90%.
 ROUNDING = 1e-9
 
 
@@ -25,10 +26,10 @@ class Rule:
     """A condition under which a head gets a name.
 
     Attributes:
-        name: the name that the head gets.
+        name: name that the head gets.
         threshold: the condition and its source, in one sentence.
-        kinds: kinds of attention that it applies to.
-        holds: computes which heads pass, bool [L, H], from `HeadMetrics.values`.
+        kinds: attention kinds to which the rule applies.
+        holds: function from `HeadMetrics.values` to the heads that pass, bool [L, H].
     """
 
     name: str
@@ -53,8 +54,8 @@ def _neighbour(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
         f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
         "queries look most at it.",
         kinds,
-        # The second condition excludes sinks: in a short sentence the neighbour is often the first token or the end
-        # symbol.
+        # The second condition excludes sinks, because in a short sentence the neighbour is often the first token or the
+        # end symbol.
         lambda values: _most(values[metric]) & _most(values[f"strongest_{metric}"]),
     )
 
@@ -87,8 +88,8 @@ RULES = (
         ("encoder",),
         lambda values: _most(values["strongest_rarest"]),
     ),
-    # There is no published threshold for this rule. Voita et al. (section 5.2) require a syntactic head to be 10 points
-    # better than the best fixed offset. In short English and German sentences, the best offset finds about 40 % of the
+    # There is no published threshold for alignment. Voita et al. (section 5.2) require a syntactic head to be 10 points
+    # better than the best fixed offset. In short English and German sentences, the best offset finds about 40% of the
     # links.
     Rule(
         "alignment",
@@ -101,8 +102,10 @@ RULES = (
 
 
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
-    """Return the rules that each head passes, by layer and head; most heads pass none. NaN and missing metrics pass no
-    rule."""
+    """Return the rules that each head passes, by layer and head; most heads pass none.
+
+    NaN and missing metrics pass no rule.
+    """
     layers, heads = next(iter(metrics.values.values())).shape
     values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)
     passed = [(rule, rule.holds(values)) for rule in RULES if metrics.kind in rule.kinds]
@@ -112,10 +115,10 @@ def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]
     )
 
 
-# Cached, because a page needs the same names a dozen times.
+# Cached, because a page needs the names of the same metrics a dozen times.
 @lru_cache(maxsize=128)
 def head_names(metrics: HeadMetrics) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """Return the names of each head, without duplicates, by layer and head; most heads have none."""
+    """Return each head's names, without duplicates, by layer and head; most heads have none."""
     return tuple(
         tuple(tuple(dict.fromkeys(rule.name for rule in rules)) for rules in layer) for layer in head_rules(metrics)
     )

@@ -1,4 +1,4 @@
-"""Describes the pattern of one head on a sentence in a few numbers."""
+"""Summarises one head's attention pattern on a sentence in a few numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of an attention map: the weight of column `column` in row `row`."""
+    """One cell of an attention map."""
 
     row: int
     column: int
@@ -20,21 +20,22 @@ class Entry:
 
 @dataclass(frozen=True)
 class Pattern:
-    """The pattern of one head.
+    """A head's attention pattern on one sentence.
 
     Attributes:
-        previous, same, following: mean attention of a row to the previous position, to its own and to the next one; 0
-            except in self-attention. Rows without such a position are left out of the mean.
+        previous, same, following: mean attention from a row to the previous position, to its own position and to the
+            next one; 0 except in self-attention. Rows without such a position are left out of the mean.
         special: mean share of attention on start and end symbols.
-        column: the non-special position with the largest mean share over all rows; None if every position is special.
-        column_share: the mean share of that column.
-        peak: mean of each row's largest weight, start and end symbols excluded; over the rows that may look at another
+        column: non-special position with the largest mean share over all rows; None if every position is special.
+        column_share: mean share of attention on `column`.
+        peak: mean of each row's largest weight, excluding start and end symbols; over rows that may look at another
             token, 0 without such rows.
-        rest: mean share of attention on start and end symbols in the rows counted in `peak`.
-        moves: whether the largest weights of the rows are in different columns.
-        entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is the entropy of uniform attention.
-        strongest: the largest weight on a non-special position. In self-attention, both positions must be non-special
-            and different. None if there is no such weight.
+        rest: mean share of attention on start and end symbols, over the same rows as `peak`.
+        moves: whether the rows' largest weights are in different columns.
+        entropy: mean entropy of the rows, nats (Shannon 1948).
+        limit: mean entropy of the rows if attention were uniform, nats.
+        strongest: cell with the largest weight on a non-special position. In self-attention, both positions must be
+            non-special and different. None if there is no such cell.
     """
 
     previous: float
@@ -52,7 +53,7 @@ class Pattern:
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
-    """Return the entropy of each row, nats: [..., R, C] to [..., R]. It is 0 for a row with a single weight of 1."""
+    """Return the entropy of each row, nats, [..., R, C] to [..., R]; 0 for a row with a single weight of 1."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return 0.0 - (weights * logs).sum(axis=-1)
 
@@ -75,11 +76,11 @@ def pattern(
     *,
     same_text: bool,
 ) -> Pattern:
-    """Describe the pattern of one head's map.
+    """Summarise the pattern of one head's map.
 
     Args:
-        weights: [R, C], rows sum to 1.
-        mask: bool [R, C], True = may look.
+        weights: attention weights, [R, C]; rows sum to 1.
+        mask: bool [R, C], True where the row may look.
         rows, columns: tokens of each row and column.
         same_text: whether rows and columns are the same text (self-attention), so that "previous" and "same" are
             defined.
@@ -88,7 +89,8 @@ def pattern(
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
     if same_text:
-        # Only in self-attention: in cross-attention the start symbol's row is the step that writes the first word.
+        # Only in self-attention, because in cross-attention the start symbol's row is the step that writes the first
+        # word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

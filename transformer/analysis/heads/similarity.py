@@ -1,4 +1,4 @@
-"""Finds heads that look at the same tokens."""
+"""Measures which heads look at the same tokens."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from transformer.analysis.heads.pattern import row_entropy
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the Jensen-Shannon divergence, nats, 0 to ln 2, of distributions [..., K] and [..., K]: [...]."""
+    """Return the Jensen-Shannon divergence between distributions [..., K] and [..., K], as [...]: nats, 0 to ln 2."""
     divergence = row_entropy((first + second) / 2) - (row_entropy(first) + row_entropy(second)) / 2
     return np.maximum(divergence, 0.0)
 
 
 def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Measure how differently any two heads of a kind attend, in one model or two: nats, 0 to ln 2.
+    """Measure how differently any two heads of an attention kind attend, in one model or two: nats, 0 to ln 2.
 
-    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows. Here they are averaged, so
-    that sentences of different lengths are comparable. This changes only the scale of a layout or a dendrogram.
+    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences over rows. This function averages over
+    rows, so that sentences of different lengths are comparable. This changes only the scale of a layout or a
+    dendrogram.
 
     Args:
-        weights: [L, H, Q, K], rows sum to 1.
-        others: the second model's [M, G, Q, K], with the same rows and columns; None compares the heads of `weights`.
+        weights: attention weights, [L, H, Q, K]; rows sum to 1.
+        others: a second model's weights, [M, G, Q, K], with the same rows and columns; None compares the heads of
+            `weights` with each other.
 
     Returns:
-        float64 [L * H, M * G], symmetric for one model; head h of layer l is number l * H + h.
+        float64 [L * H, M * G], symmetric for one model; head h of layer l has the index l * H + h.
     """
     heads = weights.reshape(-1, *weights.shape[2:]).astype(np.float64)
     if others is not None:
@@ -32,7 +34,8 @@ def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.
         return np.stack([jensen_shannon(head, against).mean(axis=-1) for head in heads])
     distances = np.zeros((len(heads), len(heads)))
     for head in range(len(heads) - 1):
-        # Compare one head at a time with all later ones: all pairs at once would need gigabytes for a long sentence.
+        # Compare one head at a time with all later heads, because all pairs at once would need gigabytes for a long
+        # sentence.
         row = jensen_shannon(heads[head], heads[head + 1 :]).mean(axis=-1)
         distances[head, head + 1 :] = distances[head + 1 :, head] = row
     return distances

@@ -1,4 +1,4 @@
-"""Metrics of a model's heads over many sentences."""
+"""Head metrics of a model, averaged over many sentences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Statistics(Record):
     """Metrics of all heads of a model, averaged over sentences.
 
     Attributes:
-        model: `Translator.version` of the model that was measured.
+        model: `Translator.version` of the measured model.
         sentences: number of sentences.
-        heads: the averaged metrics, by kind.
+        heads: averaged metrics, by attention kind.
     """
 
     model: str
@@ -33,19 +33,19 @@ class Statistics(Record):
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
         for kind, metrics in self.heads.items():
             for rule in RULES:
-                # A record may lack newer metrics, but a missing metric that names heads raises a KeyError.
+                # A record may lack newer metrics. If a metric that names heads is missing, this raises a KeyError.
                 if kind in rule.kinds:
                     rule.holds(metrics.values)
 
     @property
     def aligner(self) -> Aligner | None:
-        """Return the cross-attention heads that align words; None if no head does."""
+        """Cross-attention heads that align words; None if no head does."""
         return find_aligner(self.heads["cross"])
 
     def _written(self) -> dict[str, Any]:
         aligner = None
         if found := self.aligner:
-            # The file keeps the names of older versions.
+            # Files keep the key `pieces`, so that they match files of older versions.
             aligner = {
                 "layer": found.layer,
                 "heads": found.heads,
@@ -69,7 +69,7 @@ def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -
 
     Args:
         traces: traces of one model, at least one; only one is in memory at a time.
-        vocabulary: vocabulary of the model.
+        vocabulary: the model's vocabulary.
         model: `Translator.version` of the model.
 
     Raises:

@@ -1,7 +1,6 @@
-"""Defines tasks of heads: a description of each, and the cells of a map that belong to it judging by the text alone.
+"""Defines head tasks: each has a description, and finds the map cells that belong to the task from the text alone.
 
-Heads look at the first token and at the end symbol when they have nothing to do, so links to a neighbour exclude these
-two.
+Heads look at the first token and at the end symbol when they have nothing to do, so links to a neighbour exclude both.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
-# A row, and the columns it should look at, which are the tokens of one word.
+# A row, and the columns at which the row should look, which are the tokens of one word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -29,18 +28,18 @@ def _words(listed: str) -> frozenset[str]:
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
 GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
-# Words that begin a clause within a sentence. German has a comma there; English often has none.
+# Words that begin a clause within a sentence. German has a comma in front of them; English often has none.
 SUBORDINATORS = _words("""
     that who whom whose which what where when while why how because if whether although than as
 """)
-# The finite part of a two-part verb; German puts it into the second position.
+# Finite parts of two-part verbs, which German puts in second position.
 AUXILIARIES = _words("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
 """)
-# The other part of the verb. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
-# No verb is long enough to reach the upper bounds.
+# The other part of a two-part verb. Nouns do not match because of their capital letter, and adjectives lack these
+# affixes. The upper bounds are longer than any verb.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
@@ -51,13 +50,13 @@ class HeadTask:
     Attributes:
         name: name of the task in URLs and files.
         title: a few plain words; {source} and {target} stand for the languages.
-        meaning: one plain sentence that says what the examples show; it has the same placeholders as `title`.
-        kind: of attention.
-        links: function that yields the cells of a run that belong to the task; none if the task does not occur in the
+        meaning: one plain sentence that says what the examples show, with the same placeholders as `title`.
+        kind: attention kind.
+        links: function that yields the cells of a trace that belong to the task; none if the task does not occur in the
             sentence.
         source, target: languages that the task is about; empty for any language.
-        general: whether the task is a general rule about all rows. Heads of specific tasks must exceed what these rules
-            predict.
+        general: whether the task is a general rule about all rows. Heads of specific tasks must exceed what general
+            rules predict.
     """
 
     name: str
@@ -70,17 +69,17 @@ class HeadTask:
     general: bool = False
 
     def fits(self, languages: Languages) -> bool:
-        """Return whether the task exists in a model of these languages."""
+        """Return whether the task exists in a model with the given languages."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
     def described(self, languages: Languages) -> tuple[str, str]:
-        """Return title and meaning with the names of the languages filled in."""
+        """Return title and meaning with the language names filled in."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)
 
 
 def covered_text(tokens: Sequence[Token], text: str) -> str:
-    """Return the text that tokens cover; special tokens cover none."""
+    """Return the text that tokens cover; special tokens cover no text."""
     spans = [token.span for token in tokens if token.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
@@ -111,7 +110,7 @@ def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], 
 
 
 def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol from the steps that write the end symbol, or from all other steps."""
+    """Yield links to the source's end symbol, from the steps that write the end symbol or from all other steps."""
     end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == written and end
@@ -123,7 +122,7 @@ def _negations(trace: Trace) -> list[tuple[int, ...]]:
 
 
 def _negated(trace: Trace) -> Iterator[Link]:
-    """Yield links from the words next to an English negation, which are the words that it negates."""
+    """Yield links to an English negation from both neighbouring words, which are the words that it negates."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
             if 0 <= row < len(trace.source_tokens) and not trace.source_tokens[row].special:
@@ -133,7 +132,7 @@ def _negated(trace: Trace) -> Iterator[Link]:
 def _negation_translated(trace: Trace) -> Iterator[Link]:
     negations = _negations(trace)
     written = [group for group, word in _target_words(trace) if GERMAN_NEGATION.match(word)]
-    # With several negations it is unknown which belongs to which.
+    # With several negations, it is unknown which ones belong together.
     if len(negations) == len(written) == 1:
         yield written[0][0] - 1, negations[0]
 
@@ -147,9 +146,9 @@ def _clause_comma(trace: Trace) -> Iterator[Link]:
 
 
 def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the positions of the auxiliary of a German main clause, and of its verb, the last word.
+    """Return the token positions of a German sentence's auxiliary and of its verb, the last word.
 
-    Return None unless the sentence is a single clause (no comma) whose verb has two parts.
+    Return None unless the sentence is a single clause (no comma) with a two-part verb.
     """
     words = [(group, word) for group, word in _target_words(trace) if word]
     auxiliaries = [group for group, word in words[:-1] if word.lower() in AUXILIARIES]
@@ -159,7 +158,7 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
-    """Yield the link from the step that writes the final German verb to its English word, unless that is last too."""
+    """Yield the link from the step that writes the final German verb to the English verb, unless both are last."""
     verb = _last_verb(trace)
     if verb is None:
         return
@@ -196,7 +195,7 @@ TASKS = (
     HeadTask(
         "next",
         "The word after",
-        "The mirror image: every word looks at its right neighbour.",
+        "Every word looks at its right neighbour, whatever it is.",
         "encoder",
         lambda trace: _neighbour(1, trace.source_tokens),
         general=True,
@@ -212,7 +211,7 @@ TASKS = (
     HeadTask(
         "previous_german",
         "The {target} word before",
-        "Before it writes a word, the model looks back at the last ones that it wrote.",
+        "Before it writes a word, the model looks back at the words it has just written.",
         "decoder",
         lambda trace: _neighbour(-1, trace.target_tokens),
         general=True,
@@ -221,7 +220,7 @@ TASKS = (
         "auxiliary",
         "The other half of a verb",
         "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
-        "half at the end, the model looks back at the first one.",
+        "half at the end, the model looks back at the first half.",
         "decoder",
         _verb_and_auxiliary,
         target=GERMAN,
@@ -264,8 +263,8 @@ TASKS = (
     HeadTask(
         "verb",
         "The verb at the end",
-        "German puts the verb last. Before it writes it, the model goes back to the "
-        "middle of the {source} sentence, where it stands.",
+        "German puts the verb last. Before the model writes the verb, it goes back to the "
+        "middle of the {source} sentence, where the {source} verb stands.",
         "cross",
         _verb_at_the_end,
         target=GERMAN,

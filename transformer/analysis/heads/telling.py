@@ -1,4 +1,4 @@
-"""Chooses the head of a kind to look at first: the one that shows most on one sentence."""
+"""Chooses which head of an attention kind to show first: the most informative one on a sentence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
-# Names that say what a self-attention head does with the words of this sentence, plainest first. Each has the metric
-# that measures how strongly a head does it. Heads that attend to the end symbol or to punctuation do nothing useful
-# (Clark et al. 2019, section 3.2), so their names are left out.
+# Names that say what a self-attention head does with a sentence's words, plainest first. Each has the metric that
+# measures how strongly a head does this. Heads that attend to the end symbol or to punctuation do nothing useful (Clark
+# et al. 2019, section 3.2), so their names are left out.
 TELLING: Mapping[str, str] = {
     "previous token": "previous",
     "next token": "next",
@@ -24,19 +24,20 @@ TELLING: Mapping[str, str] = {
     "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
-# A head with more than this share of its attention on the first token and the end symbol rests there.
+# A head rests if more than this share of its attention is on the first token and the end symbol.
 RESTING = 0.5
 
 
 @dataclass(frozen=True)
 class TellingHead:
-    """A head to look at first.
+    """The head to show first.
 
     Attributes:
-        layer, head: which, counted from 0.
-        name: what it does; empty if no head of the kind has a telling name here.
-        confidence: mean largest weight of a query, start and end symbols left out; NaN if no query has one.
-        rests: whether it rests on the first token and the end symbol, as all heads of the kind do.
+        layer, head: 0-based layer and head.
+        name: what the head does; empty if no head of the attention kind has a telling name on this sentence.
+        confidence: mean largest weight of a query, excluding start and end symbols; NaN if no query has one.
+        rests: whether the head attends mostly to the first token and the end symbol, as all heads of the attention kind
+            do.
     """
 
     layer: int
@@ -46,28 +47,29 @@ class TellingHead:
     rests: bool = False
 
 
-# Cached, because several parts of a page need the same one.
+# Cached, because several parts of a page need the head for the same metrics.
 _FOUND: WeakKeyDictionary[HeadMetrics, TellingHead] = WeakKeyDictionary()
 
 
 def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
-    """The head to look at first, found once for the metrics of a sentence.
+    """Choose the head to show first, once for each sentence's metrics.
 
-    In cross-attention it is the alignment head that agrees best with all alignment heads together: the one whose
-    strongest links, of the steps that write a word, have the largest mean weight in the mean of their maps. In
-    self-attention heads do different things. There, names count in the order of `TELLING`, and the head that does it
-    most is shown. If no head has such a name, it is the most confident one that does not rest. Among equally good heads
-    it is the most confident one; other ties go to the first layer and head. A sentence in which no query has a
-    confidence is shown at the first head.
+    In cross-attention, this is the alignment head that agrees best with the mean map of all alignment heads. Agreement
+    is the mean weight that a head's strongest links have in the mean map, over the steps that write a word.
+
+    In self-attention, heads do different things. The first name in `TELLING` that any head has decides, and the head
+    that does most of it is chosen. If no head has such a name, the most confident head that does not rest is chosen.
+
+    Ties go to the most confident head, then to the first. If no query has a confidence, the first head is chosen.
 
     tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt.
-    94% of the links of the opened head of cross-attention are those of all its alignment heads together. 81% are those
-    of erasure. The surest head that aligns the most words, at either step, has 61% and 52%. The mean of all heads of
-    self-attention is not a suitable judge: its strongest link is a neighbour.
+    In cross-attention, 94% of the chosen head's links match those of all alignment heads together, and 81% match
+    erasure. The most confident head among those that align most words, at either step, has 61% and 52%. The mean of all
+    self-attention heads is not a suitable reference, because its strongest link is a neighbour.
 
     Args:
-        trace: of a run.
-        metrics: of its heads, which say the kind.
+        trace: trace of a model run.
+        metrics: metrics of the trace's heads, for the attention kind to choose from.
     """
     found = _FOUND.get(metrics)
     if found is None:
@@ -87,7 +89,8 @@ def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
     for name, share in TELLING.items():
         named = np.array([[name in head for head in layer] for layer in names])
         if named.any():
-            # In a short sentence, a name may result from few queries, and most of the attention may be elsewhere.
+            # In a short sentence, a few queries can earn a name, so the head must also do the named thing more often
+            # than not.
             score = np.where(named & (metrics.values[share] > RESTING) & (end <= RESTING), metrics.values[share], -1.0)
             if (score > 0).any():
                 return _best(confidence, score, name)
@@ -97,7 +100,7 @@ def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
 
 
 def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> TellingHead:
-    """The most confident of the heads with the highest score."""
+    """Choose the most confident of the heads with the highest score."""
     known = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
     layer, head = map(int, np.unravel_index(known.argmax(), known.shape))
     return TellingHead(layer, head, name, float(confidence[layer, head]), rests)

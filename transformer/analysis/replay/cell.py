@@ -1,4 +1,4 @@
-"""Replays one cell of one head: from its query and key to what it adds to the sub-layer's output."""
+"""Replays one cell of a head's map, from query and key to the cell's contribution to the sub-layer's output."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The weight of key j for query i in one head: how it is computed, and what it adds. All arrays are float64.
+    """How one head computes the weight of key j for query i, and what the cell contributes. All arrays are float64.
 
     The query, the key, the scores, the weights, the values and the output come from the trace. All other numbers are
-    computed from these, so the sums agree with the trace to the precision of float32 (1e-5).
+    computed from these, so sums match the trace to float32 precision (1e-5).
 
     Letters: C columns (keys), K head width, D model width.
 
     Attributes:
         query: q_i, [K].
         key: k_j, [K].
-        products: element-wise product of query and key, [K]; its sum is the raw score.
-        raw_score: q_i . k_j
+        products: elementwise product of query and key, [K], which sums to the raw score.
+        raw_score: dot product q_i . k_j
         divisor: sqrt(K).
-        bias: number that the relative position adds to the score, 0 in most models.
+        bias: number that the relative position adds to the score; 0 in most models.
         score: raw score divided by the divisor, plus the bias.
         allowed: whether i may look at j.
-        scores: scores of the whole row before the mask, [C].
+        scores: scores of the whole row before masking, [C].
         row_allowed: whether i may look at each column, bool [C].
-        masked_scores: the scores, with minus infinity where i may not look, [C].
-        exponentials: exp of each masked score minus the largest score of the row, [C].
-        weights: the exponentials divided by their sum, [C].
-        weight: the weight of j.
+        masked_scores: scores with minus infinity where i may not look, [C].
+        exponentials: exp of each masked score minus the row's largest score, [C].
+        weights: exponentials divided by their sum, [C].
+        weight: weight of j.
         values: value vector of every column, [C, K].
-        weighted_values: each value vector times its weight, [C, K]; their sum is the output.
+        weighted_values: each value vector times its weight, [C, K], which sum to the output.
         output: output of the head for row i, [K].
         term: contribution of this cell to the sub-layer's output, weight times v_j W^O_h, [D].
         head_term: contribution of the head's whole row, output times W^O_h, [D]. The sub-layer's output is the sum of
@@ -67,19 +67,19 @@ class Cell:
 
 
 def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositionArrays:
-    """Return how relative positions change this kind of attention: score biases or rotation angles, if any."""
+    """Return the score biases or rotation angles by which relative positions change an attention kind, if any."""
     acts = kind != "cross" and trace.interventions.positions
     return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
-    """Compute every step of one cell of a trace.
+    """Compute every step for one cell of a trace.
 
     Args:
         trace: trace with details.
         weights: weights of the model that made the trace.
-        kind: kind of attention.
-        layer, head, row, column: the cell, each index from 0.
+        kind: attention kind.
+        layer, head, row, column: 0-based indices of the cell.
     """
 
     def detail(name: Detail) -> np.ndarray:

@@ -1,9 +1,9 @@
 """Computes what each position contributes, through each head, to the output of an attention layer.
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
-position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`. The function is
-`f_h(x) = (x W^V_h + b^V_h) W^O_h`. A large weight on a short vector has little effect. The norm of `a_ij f_h(x_j)`
-therefore says more than the weight.
+position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`, with `f_h(x) = (x W^V_h + b^V_h)
+W^O_h`. A large weight on a short vector has little effect. The norm of `a_ij f_h(x_j)` therefore says more than the
+weight.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
@@ -20,12 +20,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The terms whose sum is the output of one attention layer, float64.
+    """The terms that sum to the output of one attention layer, float64.
 
     Attributes:
         weights: attention weights a, [H, R, C].
         transformed: f_h(x_j), each position's value times the head's part of the output projection, [H, C, D].
-        bias: b^O, [D].
+        bias: output bias b^O, [D].
     """
 
     weights: np.ndarray
@@ -33,24 +33,24 @@ class Contributions:
     bias: np.ndarray
 
     def terms(self, row: int) -> np.ndarray:
-        """Return the terms a_ij f_h(x_j) of row i, [H, C, D]."""
+        """Return row i's terms, a_ij f_h(x_j), [H, C, D]."""
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
-        """Return the contribution of each head, [H, R, D]."""
+        """Return each head's contribution, [H, R, D]."""
         return self.weights @ self.transformed
 
     def output(self) -> np.ndarray:
-        """Return the output of the attention layer, [R, D]: the sum over the heads, plus the bias."""
+        """Return the attention layer's output, [R, D]: the sum over the heads, plus the bias."""
         return self.heads().sum(axis=0) + self.bias
 
     def head_norms(self) -> np.ndarray:
-        """Return the norm-based weights of each head, the Euclidean norms of a_ij f_h(x_j), [H, R, C]."""
+        """Return each head's norm-based weights, the Euclidean norms of a_ij f_h(x_j), [H, R, C]."""
         return self.weights * np.linalg.norm(self.transformed, axis=-1)[:, None, :]
 
     def layer_norms(self) -> np.ndarray:
-        """Return the norm-based weights of the layer, [R, C]: norms of the sum of a_ij f_h(x_j) over the heads."""
-        # Compute the norms column by column, because all columns together would need R * C * D numbers.
+        """Return the layer's norm-based weights, [R, C]: the norms of a_ij f_h(x_j) summed over the heads."""
+        # One column at a time, because all columns together would need R * C * D numbers.
         columns = [
             np.linalg.norm(np.einsum("hr,hd->rd", self.weights[:, :, column], self.transformed[:, column]), axis=-1)
             for column in range(self.weights.shape[-1])
@@ -59,7 +59,7 @@ class Contributions:
 
 
 def contributions(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Contributions:
-    """Compute the contributions in one attention layer from a trace with details."""
+    """Compute the contributions in one attention layer, from a trace with details."""
     projections = weights.attention(kind, layer)
     values = trace.detail(kind, "values")[layer].astype(np.float64)
     return Contributions(

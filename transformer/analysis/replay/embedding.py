@@ -1,4 +1,4 @@
-"""Replays the input of a stack: scaled token embeddings plus positions."""
+"""Replays the input of a stack: scaled token embeddings plus positional encodings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class EmbeddedText:
     """The vectors of N tokens at the input of a stack, float64.
 
     Attributes:
-        ids: ids of the tokens, [N].
+        ids: token ids, [N].
         tokens: rows of the embedding matrix, [N, D].
         scale: sqrt(D), or 1 if the model does not scale embeddings.
         scaled: `tokens` times `scale`, [N, D].
-        positions: the position vectors that are added, [N, D]; None if the model adds none or the run left them out.
-        total: residual stream before the first layer, from the trace, [N, D]. It is after the norm if the model
-            normalises the sum.
+        positions: positional encodings, [N, D]; None if the model adds none, or if the run switched them off.
+        total: residual stream before the first layer, from the trace, [N, D]; after the embedding norm, if the model
+            has one.
     """
 
     ids: np.ndarray
@@ -35,12 +35,12 @@ class EmbeddedText:
 
     @property
     def summed(self) -> np.ndarray:
-        """Scaled embeddings plus positions, [N, D]: equal to `total` unless the model normalises the sum."""
+        """Scaled embeddings plus positional encodings, [N, D]; same as `total` if there is no embedding norm."""
         return self.scaled if self.positions is None else self.scaled + self.positions
 
 
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
-    """Return the embedded text of one stack, "encoder" or "decoder", from a trace with details."""
+    """Return one stack's embedded text, from a trace with details; `stack` is "encoder" or "decoder"."""
     config, side = weights.config, SIDES[stack]
     ids = np.array([token.id for token in (trace.source_tokens if stack == "encoder" else trace.target_tokens)])
     tokens = weights.arrays[f"{side}_embedding.weight"][ids].astype(np.float64)

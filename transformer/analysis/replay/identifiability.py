@@ -12,27 +12,26 @@ import numpy as np
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# Two vectors count as equal if their difference is at most this share of their length.
+# Two vectors count as equal if the norm of their difference is at most this fraction of their norm.
 SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """A head's attention weights A, split into the part that changes its output A T and the rest; float64.
+    """A head's attention weights A, split into a part that changes the head's output A T and a rest; float64.
 
     Row j of T = (X W^V + b^V) W^O is what column j adds to the output per unit of weight. If there are more columns
-    than d_v, the number of values in a value vector, T has a left null space. Weights can change within that space
-    without any effect. A row can change only weights that the mask allows, so each row uses the null space of its
+    than d_v, the number of values in a value vector, T has a left null space. Weights can change within this null space
+    without any effect. A row can change only weights that the mask allows, so each row has the null space of its
     visible columns.
 
     Attributes:
         visible: number of columns that each row may look at, which is the paper's sequence length, [R].
         width: d_v = K, the largest possible rank of T.
         rank: rank of T restricted to the columns that each row may look at, [R].
-        sum_keeping: for each row, the number of null space directions that keep the sum of its weights, [R]. Softmax
-            weights must keep their sum.
+        sum_keeping: number of null space directions that keep the sum of each row's weights, as softmax requires, [R].
         effective: A without its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
-        null: the part of A in that null space, [R, C].
+        null: part of A in the left null space of T, [R, C].
     """
 
     visible: np.ndarray
@@ -44,7 +43,7 @@ class Identifiability:
 
     @property
     def warning(self) -> bool:
-        """Whether the weights of some row cannot be unique, because it sees more columns than d_v."""
+        """Whether any row's weights cannot be unique, because the row sees more columns than d_v."""
         return bool((self.visible > self.width).any())
 
     @property
@@ -54,7 +53,7 @@ class Identifiability:
 
 
 def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarray, *, width: int) -> Identifiability:
-    """Split attention weights into the part that changes the output and the part that does not.
+    """Split attention weights into a part that changes the output and a part that does not.
 
     Args:
         weights: attention weights A of one head, [R, C].
@@ -70,7 +69,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         seen = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
         rank[rows] = seen.shape[1]
-        # A column of ones beside T keeps the sum constant. It removes one more direction, unless T already spans it.
+        # A column of ones next to T keeps the sum constant. It removes one more direction, unless T already spans it.
         ones = np.ones(len(seen))
         new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
         sum_keeping[rows] = len(seen) - seen.shape[1] - new
@@ -78,7 +77,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
 
 
 def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int) -> Identifiability:
-    """Compute the identifiability of one head from a trace with details."""
+    """Compute one head's identifiability, from a trace with details."""
     values = trace.detail(kind, "values")[layer, head].astype(np.float64)
     transformed = values @ weights.attention(kind, layer).output[head]
     attention = trace.attention(kind)[layer, head].astype(np.float64)
@@ -88,5 +87,5 @@ def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int,
 def _column_space(matrix: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis [C, rank] of the column space of a matrix [C, D]."""
     left, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
-    # The values come from float32, so a singular value below the rounding errors of float32 counts as 0.
+    # The values come from float32, so singular values below float32 rounding errors count as 0.
     return left[:, sizes > sizes[0] * max(matrix.shape) * np.finfo(np.float32).eps]

@@ -1,4 +1,4 @@
-"""Replays the step from the decoder's output to the next token ("Attention Is All You Need", section 3.4)."""
+"""Replays the step from the decoder output to the next token ("Attention Is All You Need", section 3.4)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Prediction:
 
 
 def prediction(trace: Trace, weights: Weights) -> Prediction:
-    """Apply the generator to the decoder's output; the trace must have details."""
+    """Apply the generator to the decoder output. The trace must have details."""
     hidden = stack_output(trace, weights, "decoder").astype(np.float32)
-    # The model computes this product in float32 too; a float64 copy of the model's largest matrix would gain nothing.
+    # The model computes this product in float32 too. A float64 copy of the model's largest matrix would gain nothing.
     logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
     if weights.config.output_bias:
         logits += weights.arrays["generator.bias"]

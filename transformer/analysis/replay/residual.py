@@ -1,4 +1,4 @@
-"""Replays the residual stream: the input and the output of every sub-layer."""
+"""Replays the residual stream, with the input and output of every sub-layer."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SubLayer:
-    """One sub-layer with its residual connection and its layer normalisation, for N positions, float64.
+    """One sub-layer with its residual connection and layer normalisation, for N positions, float64.
 
     In pre-norm, after = before + f(norm(before)). In post-norm, after = norm(before + f(before)).
 
     Attributes:
-        stack, layer, part: stack, layer from 0, and kind of sub-layer.
+        stack, layer, part: stack, 0-based layer, and kind of sub-layer.
         before: residual stream before the sub-layer, from the trace, [N, D].
         read: input of f, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
         written: output of f, which is added to the stream, [N, D].
         summed: before + written, [N, D].
         after: residual stream after the sub-layer, from the trace, [N, D].
         norm_before: input of the layer normalisation, [N, D]: `before` in pre-norm, `summed` in post-norm.
-        normalised: that input with mean 0 and standard deviation 1, [N, D].
+        normalised: `norm_before` with mean 0 and standard deviation 1, [N, D].
         normed: `normalised` after gain and bias, [N, D].
         hidden: hidden layer of a feed-forward network, [N, F]; None for attention.
     """
@@ -50,10 +50,10 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class StreamSizes:
-    """Euclidean norms at each of P sub-layers of a stack, for N positions.
+    """Euclidean norms at each of P sub-layers in a stack, for N positions.
 
     Attributes:
-        stream: norm of the residual stream before the first sub-layer and after each, [P + 1, N].
+        stream: norm of the residual stream before the first sub-layer and after each sub-layer, [P + 1, N].
         written: norm of the vector that each sub-layer adds, [P, N].
     """
 
@@ -62,7 +62,7 @@ class StreamSizes:
 
 
 def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Part) -> SubLayer:
-    """Replay one sub-layer from a trace with details."""
+    """Replay one sub-layer, from a trace with details."""
     config, name, notes = weights.config, f"{stack}_layers.{layer}.{part}", Notes()
     before, after = (stream.astype(np.float64) for stream in trace.residual(stack, layer, part))
     norm = select(weights.arrays, f"{name}_residual")
@@ -92,7 +92,7 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
 
 
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
-    """Compute norms of the residual stream and of every sub-layer's output in a stack, from a trace with details."""
+    """Compute the norms of the residual stream and of every sub-layer's output, from a trace with details."""
     stream = trace.residual_stream(stack).astype(np.float64)
     parts = trace.parts(stack)
     layers = (len(stream) - 1) // len(parts)
@@ -101,6 +101,6 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
 
 
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:
-    """Return the output of a stack, float64 [N, D]: the last residual stream, normalised in pre-norm."""
+    """Return a stack's output, float64 [N, D]: the last residual stream, normalised in pre-norm."""
     last = trace.residual_stream(stack)[-1].astype(np.float64)
     return layer_norm(last, *weights.gain_and_bias(f"{stack}_norm"))[0] if weights.config.norm == "pre" else last

@@ -1,4 +1,4 @@
-"""Defines all claims; importing this package registers them."""
+"""Imports all claim modules, so that importing this package registers every claim."""
 
 from transformer.lessons.claims import (
     ablation,

@@ -1,4 +1,4 @@
-"""Claims about the importance of heads, measured by removing them."""
+"""Claims about how important heads are, measured by removing them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
 
 @claim("count", "heads", "share", "before", "least", "most")
 def heads_removed(evidence: Evidence, count: int) -> Finding:
-    """The translation stays the same without the least important heads, but changes without as many important ones."""
+    """The translation stays the same without the least important heads, but changes without as many important heads."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
     return finding(
@@ -76,7 +76,7 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
 
 
 def check_removable(evidence: Evidence, count: int) -> None:
-    """Check that at most half of the heads are to be removed.
+    """Check that the number of heads to remove is from 1 to half of the model's heads.
 
     Raises:
         LessonError: `count` is below 1 or above half of the heads.
@@ -87,7 +87,7 @@ def check_removable(evidence: Evidence, count: int) -> None:
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
-    """Return three translations: with all heads, without the least important ones, and without the most important ones.
+    """Return the translation with all heads, without the least important heads, and without the most important heads.
 
     Raises:
         LessonError: `count` is below 1 or above half of the heads.

@@ -1,4 +1,4 @@
-"""Claims about whether a translated word needs the source words that the model looks at."""
+"""Claims about whether a translated word needs the source words that it looks at."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
 NO_WORD = "a sentence without a word has no word that mattered"
-# A method counts as close if it names one of this many words that the translation needs most.
+# An attention-based choice counts as close if it is among this many words that the translation needs most.
 CLOSE = 3
-# Hiding the needed word must cost at least this much more than hiding the other, in nats; 1 nat is a factor of e.
+# Hiding the needed word must cost at least this much more than hiding the looked-at word, in nats.
 CLEAR = 1.0
 
 
 @dataclass(frozen=True)
 class Named:
-    """The source words that attention weights and erasure name for one translated word.
+    """Source words that matter to one translated word, according to attention weights and to erasure.
 
     Attributes:
         word: the translated word.
-        probability: its probability, 0 to 1.
-        looked_at: source word with the largest mean weight over all layers and heads.
-        weight: weight of that word, 0 to 1.
+        probability: probability of the translated word, 0 to 1.
+        looked_at: source word with the largest attention weight, averaged over all layers and heads.
+        weight: attention weight of `looked_at`, 0 to 1.
         cost: decrease of the translated word's log-probability when `looked_at` is hidden, nats.
         needed: source word with the largest cost when it is hidden (erasure).
-        needed_cost: cost of hiding that word, nats.
+        needed_cost: cost of hiding `needed`, nats.
     """
 
     word: str
@@ -48,17 +48,17 @@ class Named:
         return self.looked_at == self.needed
 
     def without(self, cost: float) -> float:
-        """Return the probability of the translated word when a source word is hidden whose cost is `cost` nats."""
+        """Return the translated word's probability when a source word with erasure cost `cost` (nats) is hidden."""
         return self.probability * float(np.exp(-cost))
 
 
 @dataclass(frozen=True, eq=False)
 class NamedForAll:
-    """The values that attention weights and erasure give each source word, for the whole translation.
+    """Attention weight and erasure cost of each source word, for the whole translation.
 
     Attributes:
-        words: source words in the order of the sentence; repeated words are numbered.
-        weights: mean weight of each word over all layers, heads and steps, float64.
+        words: source words in sentence order; repeated words are numbered.
+        weights: each word's attention weight, averaged over all layers, heads and steps, float64.
         costs: decrease of the translation's log-probability when each word is hidden, nats, float64.
     """
 
@@ -68,12 +68,12 @@ class NamedForAll:
 
     @property
     def looked_at(self) -> int:
-        """Index of the word with the largest weight."""
+        """Index of the word with the largest attention weight."""
         return int(self.weights.argmax())
 
     @property
     def order(self) -> list[int]:
-        """Indices of the words, largest cost first."""
+        """Word indices, largest cost first."""
         return [int(at) for at in np.argsort(-self.costs, kind="stable")]
 
 
@@ -92,7 +92,7 @@ class NamedForAll:
     "without_needed",
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
-    """For some German word, the English word that it looks at most is not the one that it needs most."""
+    """For some German word, the English word it looks at most is not the English word it needs most."""
     found = named_words(evidence)
     apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
     same = sum(one.agree for one in found)
@@ -115,7 +115,7 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
-    """The English word that the translation looks at most is not among the three words that it needs most."""
+    """The English word that the translation looks at most is not among the three English words it needs most."""
     found = named_for_all(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
@@ -134,10 +134,10 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
 
 
 def named_words(evidence: Evidence) -> list[Named]:
-    """Return the source words that attention weights and erasure name for each translated word, in order.
+    """Return, for each translated word in order, the source words that matter by attention weights and by erasure.
 
     Raises:
-        LessonError: the sentence or its translation has no word.
+        LessonError: the sentence or its translation contains no word.
     """
     trace = evidence.trace(details=True)
     tokens, text = trace.predicted_tokens, trace.target_text
@@ -161,10 +161,10 @@ def named_words(evidence: Evidence) -> list[Named]:
 
 
 def named_for_all(evidence: Evidence) -> NamedForAll:
-    """Return the values that attention weights and erasure give each source word, for the whole translation.
+    """Return each source word's attention weight and erasure cost, for the whole translation.
 
     Raises:
-        LessonError: the sentence has no word.
+        LessonError: the sentence contains no word.
     """
     english, weights, costs = _looked_and_needed(evidence, [whole_sentence(evidence.trace(details=True))])
     words = [
@@ -175,13 +175,13 @@ def named_for_all(evidence: Evidence) -> NamedForAll:
 
 
 def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Measure the mean attention to each source word, and the cost of hiding it, for each target.
+    """Measure, for each target, the mean attention to each source word and the cost of hiding that word.
 
     Returns:
         The source words; the mean attention, 0 to 1, [targets, words]; the costs, nats, [targets, words].
 
     Raises:
-        LessonError: the sentence has no word.
+        LessonError: the sentence contains no word.
     """
     trace = evidence.trace(details=True)
     source, _ = token_groups(trace, words=True)

@@ -1,4 +1,4 @@
-"""Claims about how a weight is computed, and about the vector that it adds."""
+"""Claims about how an attention weight is computed, and about the vector that it adds to the output."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from transformer.lessons.evidence import Evidence
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind
 
-# Number of values of a vector to show.
+# Number of vector components to show.
 FIRST_NUMBERS = 5
 
 
 @claim("first", "second", "scaled_first", "scaled_second", "root", "unscaled", "naive")
 def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -> Finding:
-    """Softmax of two scores, each divided by the square root of the head's width, gives two weights that sum to 1."""
+    """Softmax over two scores, each divided by the square root of the head width, gives two weights that sum to 1."""
     if width < 1:
         raise LessonError(f"the width of a head must be at least 1, not {width}")
     scores, root = np.array([score, other], dtype=np.float64), math.sqrt(width)
@@ -41,7 +41,7 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
-    """A weight is the softmax, over its row, of query times key divided by the square root of the head's width."""
+    """A weight is the softmax of a row's scores; a score is query times key over the square root of the head width."""
     (layer, number), row_at, column_at = _cell(evidence, kind, head, row, column)
     trace = evidence.trace(details=True)
     queries, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -64,7 +64,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 
 @claim("count", "width", "deviation")
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """A head's output is the sum of all value vectors, each times its weight."""
+    """A head's output is the sum of all value vectors, each multiplied by its attention weight."""
     layer, number = at = evidence.head(kind, head)
     row_at = _first_token(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
     trace = evidence.trace(details=True)
@@ -78,12 +78,13 @@ def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Finding:
     """A word at the same position in two sentences has the same vector before the encoder, but not after it.
 
-    If no word can look at another, the vectors are the same after the encoder too.
+    If no word can look at another, the word's two vectors are the same after the encoder too.
 
     Args:
         word: a word that both sentences have at the same position.
         other: the other sentence.
-        hide, hide_other: a word of the sentence and one of `other` to hide in an extra measurement; empty for none.
+        hide, hide_other: words to hide in an extra measurement, in the lesson's sentence and in `other`; empty for
+            none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
     return finding(
@@ -97,10 +98,10 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 
 
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
-    """Return the cosine similarity of a word's vectors in two sentences, by stage.
+    """Return the cosine similarity between a word's vectors in two sentences, at each stage of the computation.
 
-    The stages are before and after the encoder. Two more stages are after the encoder with words hidden: with `hide`
-    and `hide_other` hidden, and with every word hidden from every other.
+    The stages are before the encoder, after it, and after it with words hidden: first `hide` and `hide_other` (only if
+    one is given), then every word from every other word.
     """
     sentences = evidence, evidence.of(other)
 
@@ -128,13 +129,13 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
-    """Return the first values of a word's vector before the encoder in two sentences, and the vectors' cosine."""
+    """Return the first components of a word's vector before the encoder in two sentences, and the vectors' cosine."""
     vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
 
 def _vector(evidence: Evidence, word: str, stage: int, hidden: tuple[int, ...] = ()) -> np.ndarray:
-    """Return a word's vector in the encoder, the mean over its tokens; `stage` indexes the residual stream."""
+    """Return a word's encoder vector, averaged over the word's tokens; `stage` indexes the residual stream."""
     trace = evidence.trace(details=True, interventions=Interventions(hidden_source=hidden))
     stream = trace.residual_stream("encoder")[stage].astype(np.float64)
     return stream[list(_positions(evidence, word))].mean(axis=0)
@@ -148,7 +149,8 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """The head that looks most at a special token takes much less from it than the attention weight suggests.
 
-    The amount is measured by norms as in Kobayashi et al. 2020: weight times the length of the vector that is added.
+    The amount is norm-based, as in Kobayashi et al. 2020: attention weight times the length of the vector that is
+    added.
     """
     if job not in ("end", "start"):
         raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")
@@ -163,17 +165,14 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
 
 @claim("share", "rows")
 def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
-    """In many rows, the position with the largest weight does not add the longest vector."""
+    """In many rows, the position with the largest weight is not the position that adds the longest vector."""
     shares = longest_elsewhere(evidence, kind)
     share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
     return finding(share > 0.05, share=share, rows=shares.size * rows)
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Return the share of each head's rows in which the largest weight does not add the longest vector.
-
-    The shape is [L, H].
-    """
+    """Return each head's fraction of rows in which the largest weight does not add the longest vector, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]
@@ -186,7 +185,7 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Find a head, and the positions of the first tokens of a row's word and a column's word."""
+    """Return a 0-based (layer, head), and the positions of the row word's and column word's first tokens."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
     row_at = _first_token(axes.row_positions[evidence.row(kind, row, at)])

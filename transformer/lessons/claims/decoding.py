@@ -1,4 +1,4 @@
-"""Claims about decoding: the probabilities of tokens, beam search and sampling."""
+"""Claims about decoding: token probabilities, beam search and sampling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SAMPLES = 20
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
-    """At this step, the token that was written is the most likely one."""
+    """At this step, the written token is the most likely one."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
@@ -38,7 +38,7 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
 
 @claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
 def sentence_probability(evidence: Evidence) -> Finding:
-    """The probability of a translation is the product of its tokens' probabilities, so it is below each of them."""
+    """A translation's probability is the product of its tokens' probabilities, so it is below each of them."""
     trace = evidence.trace()
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
@@ -70,7 +70,7 @@ def shifted(evidence: Evidence) -> Finding:
 
 @claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
 def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) -> Finding:
-    """Beam search finds a translation that is at least `least` times as likely as the greedy one."""
+    """Beam search finds a translation at least `least` times as likely as the greedy translation."""
     greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
     return finding(
@@ -86,7 +86,7 @@ def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) 
 
 
 def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Translation]:
-    """Return the translations by greedy decoding and by beam search.
+    """Return the greedy translation and the beam search translation.
 
     Raises:
         LessonError: the beam size is out of range.
@@ -118,7 +118,7 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 
 @claim("different", "count", "greedy", "example", "temperature")
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
-    """Sampling `count` times at a temperature gives at least `least` and at most `most` different translations."""
+    """Sampling `count` translations at a temperature gives between `least` and `most` different ones."""
     texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
@@ -133,10 +133,10 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
 
 
 def samples(evidence: Evidence, temperature: float, count: int) -> list[Translation]:
-    """Sample translations at a temperature, with the seeds 1 to `count`.
+    """Sample translations at a temperature, with seeds 1 to `count`.
 
     Raises:
-        LessonError: the temperature or the number is out of range.
+        LessonError: the temperature or the count is out of range.
     """
     if not 1 <= count <= MAX_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise LessonError(
@@ -152,5 +152,5 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
 
 
 def token_name(token: Token) -> str:
-    """Return the text that a sentence uses for a token."""
+    """Return a token's text for use in a sentence, such as "the end symbol"."""
     return END_NAME if token.role == "end" else token.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

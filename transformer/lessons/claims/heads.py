@@ -1,4 +1,4 @@
-"""Claims about attention maps: their rows, and the jobs of heads."""
+"""Claims about attention maps: their rows, and what single heads do."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.values.trace import KINDS, Kind
 
-# Largest difference from 1 that the rounding of float32 can cause in the sum of a row.
+# Tolerance for float32 rounding when a row's weights should sum to 1.
 ROUNDING = 1e-4
 
 
 @claim("count", "kinds", "layers", "heads")
 def head_count(evidence: Evidence) -> Finding:
-    """The number of heads is layers times heads per layer, times three for the kinds of attention."""
+    """The number of heads is layers times heads per layer, times three for the three kinds of attention."""
     shapes = [evidence.trace().attention(kind).shape[:2] for kind in KINDS]
     count = sum(layers * heads for layers, heads in shapes)
     layers, heads = shapes[0]
@@ -24,7 +24,7 @@ def head_count(evidence: Evidence) -> Finding:
 
 @claim("sum", "count", "layer", "head")
 def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
-    """The weights of a row sum to 1."""
+    """The attention weights in a row sum to 1."""
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[*at, evidence.row(kind, row, at)]
     total = float(weights.sum())
@@ -40,7 +40,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     names = column_names(view)
     allowed = np.flatnonzero(view.mask[row_at])
     weights = view.weights[*at, row_at]
-    # Columns with the same word count as one answer, which has the largest of their weights.
+    # If several columns have the same word, they count as one answer with the largest of their weights.
     ranked = list(dict.fromkeys(names[column] for column in sorted(allowed, key=lambda column: -weights[column])))
     best = {word: max(weights[column] for column in allowed if names[column] == word) for word in ranked}
     even = 1 / len(allowed)
@@ -63,7 +63,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 
 @claim("there", "back", "layer", "head")
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
-    """One word looks at another, which looks back much less."""
+    """One word looks at another word, which looks back much less."""
     if kind == "cross":
         raise LessonError("two words look at each other only in the encoder, not in cross attention")
     at = evidence.head(kind, head)
@@ -75,7 +75,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """An encoder head looks from one word to another, far more than evenly and more than to a third word."""
+    """In an encoder head, one word looks at another far more than evenly, and more than it looks at a third word."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)
@@ -94,7 +94,7 @@ def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
 
 @claim("share", "average", "layer", "head", "count")
 def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
-    """One head has a job: it spends at least `least` of its attention on it, far more than the average head."""
+    """A head has a job: it spends at least `least` of its attention on this job, far more than the average head."""
     shares = evidence.metric(kind, JOBS.get(job, job))
     at = evidence.head(kind, job)
     share, average = float(shares[at]), float(shares.mean())

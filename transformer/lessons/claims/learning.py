@@ -1,4 +1,4 @@
-"""Claims about the training of the model, from the learning curve in its folder."""
+"""Claims about how the model was trained, based on the learning curve in the model's folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 
-# A loss above this, in nats per token, means that training diverged: even with the largest vocabulary, guessing evenly
-# loses less.
+# A loss above this, in nats per token, means that training diverged: a uniform guess over even the largest vocabulary
+# has a lower loss.
 MAX_LOSS = 100.0
 
 
@@ -19,7 +19,7 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
     """The first recorded loss is about ln V, because the model still guesses evenly among all V tokens.
 
     Args:
-        vocabulary: V, if training began with another vocabulary than the model has now; 0 for the same.
+        vocabulary: V, if training began with a different vocabulary size; 0 uses the model's current one.
     """
     if vocabulary < 0:
         raise LessonError(f"vocabulary is {vocabulary:,}: give at least 1 token, or 0 for the model's own vocabulary")
@@ -34,8 +34,8 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     """The loss on held-out sentences fell to less than half of its first value.
 
     Args:
-        until: last step to count, for a training that continued with another vocabulary, after which losses cannot be
-            compared; 0 counts all steps.
+        until: last training step to include, because losses after a vocabulary change cannot be compared with earlier
+            ones; 0 includes all steps.
     """
     _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
@@ -65,10 +65,10 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
 
 
 def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:
-    """Return pairs (step, loss): the first training loss, and the held-out losses up to step `until` (0 for all).
+    """Return (step, loss) pairs: the first training loss, and all held-out losses up to step `until` (0 for no limit).
 
     Raises:
-        LessonError: the learning curve has no such loss.
+        LessonError: the learning curve has no training loss, or no held-out loss up to that step.
     """
     losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
     if not losses:
@@ -77,7 +77,7 @@ def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], lis
 
 
 def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
-    """Return pairs (step, chrF), measured on held-out sentences.
+    """Return a (step, chrF) pair for each evaluation on held-out sentences.
 
     Raises:
         LessonError: the learning curve has no chrF.
@@ -86,7 +86,11 @@ def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
-    """Return pairs (step, value) for the rows of the learning curve that have a value in this column."""
+    """Return a (step, value) pair for each row of the learning curve that has a value in the named column.
+
+    Raises:
+        LessonError: no row has a value in this column.
+    """
     rows = csv.DictReader(evidence.runs.curve.splitlines())
     values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:

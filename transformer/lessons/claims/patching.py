@@ -1,4 +1,4 @@
-"""Claims about activation patching between two sentences: which places a word needs, and which are enough for it."""
+"""Claims about activation patching between two sentences: which places a predicted word needs, and which suffice."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class MinimalPair:
-    """Two sentences that differ in one word, and two next tokens to choose between.
+    """Two sentences that differ in one word, and two candidate next tokens.
 
     Attributes:
-        a, b: traces of the lesson's sentence and of the other one; both read the translation of the first.
-        question: the choice between the two tokens; values of `b` are patched into `a`.
+        a, b: traces of the lesson's sentence and of the other sentence, both forced to the translation of the first.
+        question: choice between the two tokens; values from `b` are patched into `a`.
     """
 
     a: Trace
@@ -39,12 +39,12 @@ class MinimalPair:
 
 
 def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
-    """Return the sentence and another one as a pair.
+    """Pair the lesson's sentence with another sentence.
 
     Args:
         other: the other sentence.
-        step: step of the predicted token, from 1; 0 takes the first step at which the sentences prefer different
-            tokens.
+        step: 1-based step at which the token is predicted; 0 takes the first step at which the two sentences prefer
+            different tokens.
 
     Raises:
         LessonError: the translation has no such step.
@@ -55,10 +55,11 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
 
 
 def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
-    """Measure two effects of patches: of B's values in A's run ("needed"), and of A's values in B's run ("enough").
+    """Measure both effects of patching some places: B's values into the run on A ("needed"), and the reverse
+    ("enough").
 
     Raises:
-        LessonError: the choices of the two sentences hardly differ at this step.
+        LessonError: the choices for the two sentences hardly differ at this step.
     """
     found = [
         evidence.runs.get(PatchRun(question, each)).effects
@@ -70,10 +71,10 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
 
 
 def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
-    """Return the two effects, needed and enough, of patches at a few places, by name of the place.
+    """Patch a few places, and return both effects, needed and enough, by the name of each place.
 
     Raises:
-        LessonError: no token differs between the sentences, or their choices hardly differ at the step.
+        LessonError: no token differs between the sentences, or their choices hardly differ at this step.
     """
     depth = evidence.runs.config.encoder_layers
     matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
@@ -95,7 +96,7 @@ def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float
 
 
 def changed_position(at: MinimalPair) -> int:
-    """Return the position of the first source token of A that differs from its partner in B.
+    """Return the position of sentence A's first token that differs from the corresponding token in sentence B.
 
     Raises:
         LessonError: no token differs.
@@ -108,7 +109,7 @@ def changed_position(at: MinimalPair) -> int:
 
 
 def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
-    """Return layer and head, from 0, of the cross-attention head whose patch changes A's choice most."""
+    """Return the 0-based layer and head of the cross-attention head whose patch changes A's choice most."""
     found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
     sizes = np.abs(found.patched - found.run)
     layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
@@ -116,7 +117,7 @@ def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
 
 
 def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
-    """Return layer and head, from 0, of the cross-attention head that looks most at a source token, and its weight."""
+    """Return the cross-attention head that looks most at a source token: 0-based layer, 0-based head, and weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
     return int(layer), int(head), float(weights.max())
@@ -124,7 +125,7 @@ def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
 
 @claim("needed", "enough", "rest", "word", "instead")
 def changed_word_decides(evidence: Evidence, other: str) -> Finding:
-    """The encoder's output at the changed word is both needed and enough for the word that is written."""
+    """The encoder output at the changed word is both needed and enough for the model's choice of the next word."""
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
@@ -134,7 +135,7 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
-    """All cross-attention heads together carry the choice, but no single head is needed or enough for half of it."""
+    """All cross-attention heads together determine the choice, but no single head is needed or enough for half."""
     at = compared(evidence, other)
     found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
     needed, enough = found["the head with the largest effect"]
@@ -164,7 +165,7 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 
 @claim("first", "second", "difference", "word", "instead")
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
-    """At this step, changing the word hardly changes the choice, so an effect would have no meaning."""
+    """At this step, changing the word hardly changes the model's choice, so a patch's effect would have no meaning."""
     at = compared(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = words_of(evidence, at)
@@ -179,7 +180,7 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
 
 
 def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
-    """Return the names of the two tokens of the question."""
+    """Return the names of the two tokens between which the question asks."""
     one, other = (token_name(token) for token in evidence.runs.tokenizer.tokens(at.question.tokens))
     return one, other
 

@@ -1,4 +1,4 @@
-"""Claims about the graph of paths to a predicted token: its sum, and the effects of cutting paths."""
+"""Claims about the graph of paths to a predicted token: the paths' sum, and the effects of cutting paths."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from transformer.lessons.evidence import Evidence
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
 
-# Number of paths to cut.
+# Number of paths to cut, largest first.
 CUT = 8
-# A measured effect is a surprise if it differs from the prediction by more than this share of the prediction.
+# A measured effect is a surprise if it differs from the predicted effect by more than this fraction of the prediction.
 SURPRISE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class CutPaths:
-    """The largest direct paths to a token, measured by its logit minus that of the runner-up; float64, logits.
+    """The largest direct paths to a token, measured by the token's logit minus the runner-up's; float64, logits.
 
     Attributes:
         token, other: names of the token and of the runner-up.
-        names: names of the N components at the start of these paths, largest effect first.
+        names: names of the N components where the paths start, largest effect first.
         predicted, measured: predicted and measured effects of cutting each path, [N].
-        paths, biases: sum of all edges into the prediction, and sum of its biases.
+        paths, biases: sum of all edges into the prediction, and sum of the prediction's biases.
     """
 
     token: str
@@ -45,7 +45,7 @@ class CutPaths:
 
 @claim("token", "other", "paths", "biases", "difference")
 def graph_adds_up(evidence: Evidence, step: int) -> Finding:
-    """In logits, a token's lead over the runner-up is the sum of all paths to it and of the biases."""
+    """In logits, a token's lead over the runner-up is the sum of all paths to the token and of the biases."""
     found = cut_paths(evidence, step)
     trace, row = evidence.trace(), evidence.step(step)
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
@@ -81,7 +81,7 @@ def cut_confirms(evidence: Evidence, step: int) -> Finding:
 
 @claim("name", "predicted", "measured", "count")
 def cut_surprises(evidence: Evidence, step: int) -> Finding:
-    """For some large direct path, the measured effect of cutting it differs from the prediction by more than half."""
+    """For some large direct path, cutting the path has an effect that differs from the prediction by more than half."""
     found = cut_paths(evidence, step)
     off = abs(found.measured - found.predicted)
     at = int(off.argmax())
@@ -96,17 +96,17 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
 
 @claim("against", "alone", "token", "other")
 def difference_is_better_predicted(evidence: Evidence, step: int) -> Finding:
-    """Effects on a token's lead over the runner-up are predicted better than effects on its logit alone."""
+    """Effects on a token's lead over the runner-up are predicted better than effects on the token's logit alone."""
     token, other, against, alone = path_ranks(evidence, step)
     return finding(against > alone, against=against, alone=alone, token=token, other=other)
 
 
 def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
-    """Return how well a graph ranks the effects of its paths, for the token that a step writes.
+    """Measure how well a graph ranks the effects of cutting its paths, for the token that a step writes.
 
     Returns:
-        The names of the token and of the runner-up, and two rank correlations of predicted with measured effects. The
-        first is for effects on the token's logit minus that of the runner-up, the second for its logit alone.
+        The names of the token and of the runner-up, and two rank correlations between predicted and measured effects.
+        The first is for effects on the token's logit minus the runner-up's, the second for the token's logit alone.
     """
     target, token, other = _against(evidence, step)
     found = []
@@ -119,7 +119,7 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
 
 
 def cut_paths(evidence: Evidence, step: int) -> CutPaths:
-    """Return the largest direct paths to the token that a step writes, compared with the runner-up.
+    """Cut the largest direct paths to the token that a step writes, which is compared with the runner-up.
 
     Raises:
         LessonError: the translation has no such step.
@@ -142,7 +142,7 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
 
 
 def _against(evidence: Evidence, step: int) -> tuple[Target, str, str]:
-    """Return the target "token minus runner-up" of a step, and the names of both tokens."""
+    """Return a step's target, "token minus runner-up", and the names of both tokens."""
     row, trace = evidence.step(step), evidence.trace()
     other = runner_up(trace, row)
     (named,) = evidence.runs.tokenizer.tokens([other])
@@ -154,7 +154,7 @@ def _run(evidence: Evidence) -> TraceRun:
 
 
 def _name(path: Path) -> str:
-    """Return the name of the component where a path starts; layers and heads count from 1."""
+    """Return the name of the component where a path starts, with 1-based layer and head numbers."""
     sender = path[0]
     if sender.place is None:
         return "the token that is read"

@@ -1,4 +1,4 @@
-"""Registers claims by name, and checks the parameters that lessons give them."""
+"""Registers claims by name, and validates the parameters that lessons pass to them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TYPES = {str: "a text in quotes", int: "a whole number", float: "a number"}
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a measurement.
+    """Result of measuring a claim.
 
     Attributes:
-        holds: whether the claim is true for this model and this sentence.
-        values: measured values by name, which the texts of a lesson can quote.
+        holds: whether the claim is true for this model and sentence.
+        values: measured values by name, which a lesson's texts can quote.
     """
 
     holds: bool
@@ -40,13 +40,13 @@ def finding(holds: bool, **values: Value) -> Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about the model, with the function that measures it.
+    """A statement about the model, and the function that measures whether it holds.
 
     Attributes:
         measure: function that takes the evidence and the parameters, and returns a finding.
         says: the claim in one sentence.
-        values: names of the values in its finding.
-        parameters: type of each parameter, by name.
+        values: names of the values in the finding.
+        parameters: type of each parameter, by parameter name.
         required: names of the parameters without a default.
     """
 
@@ -58,10 +58,10 @@ class Claim:
 
 
 def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
-    """Register a function as a claim; the first paragraph of its docstring is the statement that users read.
+    """Register a function as a claim; the first paragraph of the function's docstring is the statement that users read.
 
     Args:
-        values: names of the values in its finding.
+        values: names of the values in the function's finding.
     """
 
     def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:
@@ -80,10 +80,10 @@ def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
 
 
 def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
-    """Return the claim that a lesson uses, after checking its parameters.
+    """Check a claim's name and parameters, and return the claim.
 
     Raises:
-        LessonError: no claim has this name, or it does not accept these parameters.
+        LessonError: no claim has this name, or the claim does not accept these parameters.
     """
     if name not in CLAIMS:
         raise LessonError(f"there is no claim {quoted(name)}; the claims are: {', '.join(sorted(CLAIMS))}")
@@ -99,7 +99,7 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
 
 
 def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
-    """Measure a claim.
+    """Measure a claim on a sentence.
 
     Raises:
         LessonError: the claim cannot be measured on this sentence; the message says why.

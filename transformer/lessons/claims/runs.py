@@ -1,4 +1,4 @@
-"""Claims about runs without positions or without the decoder mask."""
+"""Claims about running the model without positional encodings or without the decoder mask."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.values.trace import Kind
 
 NO_POSITIONS = Interventions(positions=False)
 NO_MASK = Interventions(decoder_mask=False)
-# Parts that a figure can remove from the model to show a head's map without them.
+# Model parts that a figure can switch off, to show a head's map without them.
 PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK}
 
 
 @claim("first", "second", "first_without", "second_without")
 def order_lost(evidence: Evidence, other: str) -> Finding:
-    """With positions, two orders of the same words get different translations; without positions, the same one."""
+    """Two orders of the same words get different translations, but the same one without positional encodings."""
     sentences = (evidence.sentence, other)
     first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
     without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
@@ -36,7 +36,7 @@ def order_lost(evidence: Evidence, other: str) -> Finding:
 
 @claim("share", "without", "even", "layer", "head")
 def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
-    """A head with a job loses more than half of its attention to it when positions are left out."""
+    """Without positional encodings, a head with a job loses more than half of its attention to that job."""
     layer, head = at = evidence.head(kind, job)
     name = JOBS.get(job, job)
     share = float(evidence.metric(kind, name)[at])
@@ -53,7 +53,7 @@ def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
 
 @claim("steps", "cells", "masked", "share", "open")
 def masked_cells(evidence: Evidence) -> Finding:
-    """The mask hides every later word: n (n − 1) / 2 of the n × n cells of this map."""
+    """The mask hides every later word: n (n − 1) / 2 of the n × n cells in a decoder map."""
     view = evidence.view("decoder")
     mask, weights = view.mask, view.weights
     steps, hidden = len(mask), int((~mask).sum())
@@ -69,14 +69,14 @@ def masked_cells(evidence: Evidence) -> Finding:
 
 @claim("weight", "count")
 def first_step(evidence: Evidence) -> Finding:
-    """At the first step there is only the start symbol to look at, so its weight is 1 in every head."""
+    """At the first step, only the start symbol can be looked at, so its weight is 1 in every head."""
     weights = evidence.trace().decoder[:, :, 0, 0]
     return finding(bool(np.abs(weights - 1).max() < ROUNDING), weight=float(weights.min()), count=weights.size)
 
 
 @claim("share", "average", "layer", "head")
 def future_seen(evidence: Evidence) -> Finding:
-    """Without the mask, heads look at tokens that come later."""
+    """Without the mask, heads also look at later tokens."""
     shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     return finding(
@@ -90,7 +90,7 @@ def future_seen(evidence: Evidence) -> Finding:
 
 @claim("before", "after", "direction", "times")
 def future_disturbs(evidence: Evidence) -> Finding:
-    """Without the mask, the model finds its own translation less likely: it never saw the future in training."""
+    """Without the mask, the model finds its own translation less likely: it never saw later tokens in training."""
     before, after = (
         float(evidence.trace(interventions=each).log_probs.sum(dtype=np.float64)) for each in (AS_TRAINED, NO_MASK)
     )
