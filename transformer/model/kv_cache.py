@@ -106,6 +106,26 @@ class Buffer:
         return KeysAndValues(self.joined.narrow(2, 0, end), self)
 
 
+class LayerCache:
+    """The part of a `DecoderCache` that one layer uses in one step.
+
+    Attributes:
+        source: cross-attention keys and values of the source, [B, H, S, K]; None without a source.
+        past: self-attention keys and values of the positions so far, [B, H, P, K]; None before the first. `extend`
+            replaces them.
+    """
+
+    __slots__ = ("past", "source")
+
+    def __init__(self, source: KeysAndValues | None = None, past: KeysAndValues | None = None) -> None:
+        self.source, self.past = source, past
+
+    def extend(self, new: KeysAndValues) -> KeysAndValues:
+        """Append the keys and values of T new positions, and return those of all: [B, H, P + T, K]."""
+        self.past = new if self.past is None else self.past.append(new)
+        return self.past
+
+
 @dataclass(frozen=True)
 class DecoderCache:
     """State that decoding starts from and carries from step to step; `source` and `past` have one entry per layer.
@@ -140,6 +160,10 @@ class DecoderCache:
     def _carried(self) -> Tensor:
         """A tensor that has a row for each sentence."""
         return (self.source or self.past)[0].joined if self.unread is None else self.unread
+
+    def layer(self, index: int) -> LayerCache:
+        """The part of one layer."""
+        return LayerCache(self.source[index] if self.source else None, self.past[index] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:
         """The tokens [B] that the first step reads; `start` is the id of the start symbol."""

@@ -79,7 +79,7 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
     query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
     expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
     blocks = Blocks(4, 0, LENGTH)
-    memory = blocks.split_memory(KeysAndValues.of(key, value))
+    memory = blocks.split_keys_and_values(KeysAndValues.of(key, value))
     found = scaled_dot_product_attention(
         blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
     )

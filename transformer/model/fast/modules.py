@@ -102,7 +102,7 @@ class FastAttention(FastModule, MultiHeadAttention):
     def pack(self) -> None:
         projection = self.in_projection
         if self.kind == "cross" and projection.weight.device.type == "cpu" and can_pack(projection.weight):
-            queries, keys_and_values = (self.rows(part) for part in (self.queries, self.keys_and_values))
+            queries, keys_and_values = (self.projection_slice(part) for part in (self.queries, self.keys_and_values))
             self._packed = PackedWeights(*queries), PackedWeights(*keys_and_values)
 
     def project_queries(self, x: Tensor) -> Tensor:
