@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
@@ -76,7 +77,15 @@ def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
 def self_attention_mask(
     config: TransformerConfig, edits: Edits, queries: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """The mask of masked self-attention for the next `queries` positions after `start` earlier ones."""
+    """The mask of masked self-attention for the next `queries` positions after `start` earlier ones.
+
+    Raises:
+        InterventionError: the edits change local or compressed attention.
+    """
+    if config.attention != "full" and edits.change_attention:
+        raise InterventionError(
+            f"The {config.attention} attention of this model cannot be changed: choose a model with full attention."
+        )
     if config.attention == "local":
         return Blocks(config.block, start, queries).allowed(device)
     if config.attention == "compressed":

@@ -14,7 +14,7 @@ from transformer.model.masks import causal_mask
 from transformer.model.site_edits import OutputsEdit, SiteEdit, StreamEdit, VectorPatch, WeightsEdit
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.patches import Place
+from transformer.values.patches import Place, has_heads
 
 # A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
@@ -52,6 +52,15 @@ class Edits:
     offsets: ByKind = field(default_factory=dict)
     positions: bool = True
     patches: tuple[Patches, ...] = ()
+
+    @property
+    def change_attention(self) -> bool:
+        """Whether an intervention changes masks, weights or outputs of attention."""
+        return any(
+            replace(each, positions=True, patches=()) != AS_TRAINED
+            or any(has_heads(place[0]) for place, _ in each.patched())
+            for each in self.interventions
+        )
 
     def select(self, rows: Tensor) -> Edits:
         """The edits for the rows `rows` [B'] of this batch, in that order; repeats are allowed."""

@@ -6,15 +6,17 @@ import pytest
 import torch
 
 from transformer.config import decoder_only
-from transformer.errors import TextError
+from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
+from transformer.model.edits import edits_of
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.masks import compressed_mask, local_mask
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
+from transformer.values.interventions import Interventions
 
 LENGTH = 14
 KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}]
@@ -64,6 +66,24 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
         model.zero_grad()
         logits.square().mean().backward()
         assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("choices", KINDS[1:], ids=lambda choices: choices["attention"])
+@pytest.mark.parametrize(
+    "changes", [{"gates": {("decoder", 0, 0): 0.0}}, {"hidden_target": (1,)}, {"decoder_mask": False}]
+)
+def test_changes_of_local_and_compressed_attention_are_rejected(choices, changes):
+    model = small(**choices)
+    edits = edits_of([Interventions(**changes)] * 3, model.config)
+    with pytest.raises(InterventionError, match=f"The {choices['attention']} attention of this model cannot"):
+        model(None, tokens(), edits=edits)
+
+
+@kinds
+def test_every_kind_of_attention_reads_a_text_without_positions(choices):
+    model = small(**choices)
+    edits = edits_of([Interventions(positions=False)] * 3, model.config)
+    assert not torch.equal(model(None, tokens(), edits=edits), model(None, tokens()))
 
 
 @pytest.mark.parametrize("block", [LENGTH, 100])
