@@ -15,7 +15,7 @@ from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
-from transformer.ablation.telling import TellingHeads, telling_heads
+from transformer.ablation.telling import DecisiveHeads, decisive_heads
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.edits import Edits, edits_of
 from transformer.model.hooks import Hooks
@@ -221,13 +221,13 @@ def test_effect_runs_each_model_once_per_translation(small_translator):
 
 def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
-    found = telling_heads(shipped, text)
+    found = decisive_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
     assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
     assert found.written != shipped.translate(text).text
-    several = telling_heads(shipped, "She gave her brother a book yesterday.")
+    several = decisive_heads(shipped, "She gave her brother a book yesterday.")
     assert len(several.heads) == 4 and several.written, "no single one of them does"
-    assert telling_heads(shipped, "I have a dream.") == TellingHeads((("cross", 5, 6),), ""), "it never changes"
+    assert decisive_heads(shipped, "I have a dream.") == DecisiveHeads((("cross", 5, 6),), ""), "it never changes"
 
 
 @pytest.fixture(scope="module")
