@@ -125,7 +125,7 @@ class MultiHeadAttention(nn.Module):
         # One matrix projects to queries, keys and values, so that self-attention needs one product instead of three.
         self.in_projection = nn.Linear(d_model, 3 * d_model)
         self.out_projection = nn.Linear(d_model, d_model)
-        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
+        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # outputs of each
 
     def forward(
         self,
