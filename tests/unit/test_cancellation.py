@@ -9,7 +9,7 @@ import pytest
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import random_order, removal_curve
-from transformer.ablation.telling import telling_heads
+from transformer.ablation.telling import decisive_heads
 from transformer.attribution.attribution import Target
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.running.runs.scores import ContrastsRun
@@ -62,7 +62,7 @@ RUNS = {
     "effect_of": lambda model: lambda: effect_of(model, TEXT, OFF, TARGET),
     "head_importance": lambda model: lambda: head_importance(model, TEXT, TARGET),
     "removal_curve": lambda model: lambda: removal_curve(model, TEXT, TARGET, random_order(model.config, 0)),
-    "telling_heads": lambda model: lambda: telling_heads(model, TEXT),
+    "decisive_heads": lambda model: lambda: decisive_heads(model, TEXT),
     "sentence_gradients": sent_back,
 }
 

@@ -251,10 +251,10 @@ def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     kind, layer, _ = HEADS[0]
-    edit = edits.of_layers(kind, 2)[layer].self_attention
+    edit_weights, edit_outputs = (edits.at(kind, name, layer) for name in ("weights", "outputs"))
     weights, output = torch.rand(4, 3, 5, 5).softmax(-1), torch.randn(4, 3, 5, 8)
-    assert torch.equal(edit.weights(weights, None)[0], weights[0])
-    assert torch.equal(edit.output(output)[0], output[0])
+    assert torch.equal(edit_weights(weights, None)[0], weights[0])
+    assert torch.equal(edit_outputs(output, None)[0], output[0])
 
 
 def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):

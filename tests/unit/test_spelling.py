@@ -105,9 +105,7 @@ def drawn(vocabulary, constraints, limits, draw):
     for step in range(max(limits)):
         scores = torch.rand(len(rows), vocabulary.size, generator=draw)
         scores[:, parts] += draw.initial_seed() % 2
-        tokens = applied.exclude_(scores, step).argmax(-1).tolist()
-        if applied.may_break(tokens, step):
-            tokens = applied.exclude_broken_characters_(scores, step).argmax(-1).tolist()
+        tokens = applied.choose_(scores, step, lambda scores: scores.argmax(-1).tolist(), tokens=list)
         for row, token in zip(rows, tokens, strict=True):
             written[row].append(token)
         live = [at for at, row in enumerate(rows) if len(written[row]) < limits[row] and tokens[at] != symbols.end]

@@ -20,7 +20,7 @@ ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
-class TellingHeads:
+class DecisiveHeads:
     """Heads whose removal changes the translation.
 
     Attributes:
@@ -33,15 +33,15 @@ class TellingHeads:
 
 
 @dataclass(frozen=True)
-class TellingHeadsRun(Run[TellingHeads]):
-    """Model run that computes `telling_heads` for a text."""
+class DecisiveHeadsRun(Run[DecisiveHeads]):
+    """Model run that computes `decisive_heads` for a text."""
 
     text: str
 
     message = "Looking for heads that change the words …"
 
-    def compute(self, runs: Translator) -> TellingHeads:
-        return telling_heads(runs, self.text)
+    def compute(self, runs: Translator) -> DecisiveHeads:
+        return decisive_heads(runs, self.text)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class TellingChangeRun(Run[int | None]):
         return None if found is None else found[0]
 
 
-def telling_heads(translator: Translator, text: str) -> TellingHeads:
+def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
     """Find a few heads without which the model writes another translation.
 
     Each head with a large gradient estimate is switched off alone, then several of these heads together. If the
@@ -87,7 +87,7 @@ def telling_heads(translator: Translator, text: str) -> TellingHeads:
     ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
     tried = [(head,) for head in ranked[:ALONE]] + [tuple(ranked[:count]) for count in TOGETHER if count < len(ranked)]
     found = first_that_changes(translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried])
-    return TellingHeads(tried[0], "") if found is None else TellingHeads(tried[found[0]], found[1])
+    return DecisiveHeads(tried[0], "") if found is None else DecisiveHeads(tried[found[0]], found[1])
 
 
 def first_that_changes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -71,7 +72,7 @@ def beam_search(
       might still overtake it. Because of this, and because of pruning, the search is not exact.
 
     For a model with `config.generation`, hypotheses end and are ranked as in Hugging Face's `generate`
-    (`_GenerateEnd`).
+    (`_GenerateEndRule`).
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
@@ -91,9 +92,9 @@ def beam_search(
     sentences = cache.sentences
     generation = model.config.generation
     applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device, generation)
-    ending_rule = _OwnEnd(sentences, beam_size, limit, length_penalty)
+    ending_rule = _EndRule(sentences, beam_size, limit, length_penalty)
     if generation is not None:
-        ending_rule = _GenerateEnd(sentences, beam_size, limit, length_penalty, generation.early_stopping)
+        ending_rule = _GenerateEndRule(sentences, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
     # A row is a live hypothesis: the sentence that it belongs to, and the sum of its log-probabilities. These small
     # arrays stay on the CPU, in float64; see `Step.score`.
@@ -101,12 +102,10 @@ def beam_search(
     score = np.zeros(sentences)
     for number in range(limit):
         _, distribution, cache = predict(model, read, cache, capture=capture)
-        logits = applied.exclude_(distribution.log_probs.clone(), number)
-
-        parent, token, total = _expansions(logits, score, sentence, 2 * beam_size)
-        if applied.may_break(token.tolist(), number):
-            logits = applied.exclude_broken_characters_(logits, number)
-            parent, token, total = _expansions(logits, score, sentence, 2 * beam_size)
+        expansions = partial(_expansions, score=score, sentence=sentence, count=2 * beam_size)
+        parent, token, total = applied.choose_(
+            distribution.log_probs.clone(), number, expansions, tokens=lambda found: found[1].tolist()
+        )
         owner = sentence[parent]
         penalised = total / ending_rule.divisor(number + 1)
         fate = _prune(owner, token == symbols.end, total, penalised, ending_rule, number + 1)
@@ -133,8 +132,8 @@ def beam_search(
         sentence, score = owner[live], total[live]
 
 
-class _OwnEnd:
-    """This project's rule for the end of the search for a sentence, and for the divisor of scores.
+class _EndRule:
+    """When the search for a sentence ends, and by what scores are divided. Without `generate`, these rules apply.
 
     Args:
         sentences: number of sentences B.
@@ -168,11 +167,11 @@ class _OwnEnd:
         return (live / self.divisor(self.limit) <= best) | (full & (live / self.divisor(length) <= best))
 
 
-class _GenerateEnd(_OwnEnd):
+class _GenerateEndRule(_EndRule):
     """The rule of Hugging Face's `generate`, which divides a score by length^alpha.
 
     Args:
-        sentences, beam_size, limit, length_penalty: as in `_OwnEnd`.
+        sentences, beam_size, limit, length_penalty: as in `_EndRule`.
         early_stopping: as in `transformer.generation.Generation`.
     """
 
@@ -223,7 +222,7 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
 
 
 def _prune(
-    owner: np.ndarray, ending: np.ndarray, total: np.ndarray, penalised: np.ndarray, ending_rule: _OwnEnd, length: int
+    owner: np.ndarray, ending: np.ndarray, total: np.ndarray, penalised: np.ndarray, ending_rule: _EndRule, length: int
 ) -> np.ndarray:
     """The state of each of M expansions, `HypothesisState` [M], after the beam is pruned to its size.
 

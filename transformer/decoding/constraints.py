@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from transformer.decoding.generation_rules import GenerationRules
 from transformer.generation import Generation
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
 from transformer.text.vocabulary import OWN, Symbols
+
+Choice = TypeVar("Choice")
 
 # Maximum number of tokens of a character. If that many may still be written, any character may begin.
 LONGEST_CHARACTER = 4
@@ -103,10 +106,33 @@ class AppliedConstraints:
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
-    def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the tokens that must not be taken, in place.
+    def choose_(
+        self,
+        logits: Tensor,
+        step: int,
+        choose: Callable[[Tensor], Choice],
+        *,
+        tokens: Callable[[Choice], list[int]],
+        again: Callable[[Tensor, Choice], Choice] | None = None,
+    ) -> Choice:
+        """Choose tokens after excluding, in place, those that must not be taken.
 
-        `exclude_broken_characters_` excludes those that would break a character.
+        Args:
+            logits, step: as in `exclude_`.
+            choose: function of the logits after the constraints.
+            tokens: function that returns the ids in a choice.
+            again: function that corrects a choice which could break a character, given the logits without the tokens
+                that would break one. None means `choose`.
+        """
+        choice = choose(self.exclude_(logits, step))
+        if not self._may_break(tokens(choice), step):
+            return choice
+        for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
+            self._exclude_broken_characters_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
+        return choose(logits) if again is None else again(logits, choice)
+
+    def exclude_(self, logits: Tensor, step: int) -> Tensor:
+        """Exclude the tokens that must not be taken, in place, except those that would break a character.
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
@@ -122,26 +148,6 @@ class AppliedConstraints:
         if self.rules:
             self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
-
-    def may_break(self, tokens: Iterable[int], step: int) -> bool:
-        """Whether the rows could break a character by taking one of these tokens.
-
-        If not, calling `exclude_broken_characters_` would not change the rank of these tokens in the logits.
-        """
-        return (
-            bool(self._spelling)
-            and step >= len(self._prefix)
-            and (self._begun or not self._spelling.parts.isdisjoint(tokens))
-        )
-
-    def exclude_broken_characters_(self, logits: Tensor, step: int) -> Tensor:
-        """Also exclude the tokens that would break a character, in place.
-
-        Arguments and result are as in `exclude_`; `logits` is the result of `exclude_`.
-        """
-        for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
-            self._exclude_in_row_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
-        return logits
 
     def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
         """Continue some of the rows, each with one more token.
@@ -163,8 +169,25 @@ class AppliedConstraints:
             ]
             self._begun = any(self._states)
 
-    def _exclude_in_row_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """Apply `exclude_broken_characters_` to one row, given its state and the number of tokens left to write."""
+    def _may_break(self, tokens: Iterable[int], step: int) -> bool:
+        """Whether the rows could break a character by taking one of these tokens.
+
+        If not, excluding the tokens that would break one does not change the rank of these tokens in the logits.
+        """
+        return (
+            bool(self._spelling)
+            and step >= len(self._prefix)
+            and (self._begun or not self._spelling.parts.isdisjoint(tokens))
+        )
+
+    def _exclude_broken_characters_(self, logits: Tensor, state: State, left: int) -> Tensor:
+        """Exclude the tokens that would break a character from the logits of one row, [1, V].
+
+        Args:
+            logits: result of `exclude_`, changed in place.
+            state: state of the row.
+            left: number of tokens left to write.
+        """
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._tokens(state, left)

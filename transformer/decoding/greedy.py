@@ -24,10 +24,10 @@ def greedy(
     capture: bool = False,
 ) -> Iterator[Step]:
     """Take the most likely token at every step; arguments, steps and errors are those of `decode_loop`."""
-    return decode_loop(model, cache, likeliest, limit=limit, constraints=constraints, capture=capture)
+    return decode_loop(model, cache, most_likely, limit=limit, constraints=constraints, capture=capture)
 
 
-def likeliest(logits: Tensor) -> Tensor:
+def most_likely(logits: Tensor) -> Tensor:
     """The id [N] of the token with the largest of the logits [N, V]; the lowest id if several are equal."""
     if logits.device.type == "cpu":
         # torch's `argmax` takes ten times as long.
@@ -58,9 +58,7 @@ def greedy_batch(
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):
         logits, cache = logits_of_next(model, read, cache)
-        read = likeliest(applied.exclude_(logits, number))
-        if applied.may_break(read.tolist(), number):
-            read = likeliest(applied.exclude_broken_characters_(logits, number))
+        read = applied.choose_(logits, number, most_likely, tokens=Tensor.tolist)
         going_on, tokens = [], read.tolist()
         for row, (sentence, token) in enumerate(zip(sentences, tokens, strict=True)):
             taken[sentence].append(token)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -54,16 +55,12 @@ def decode_loop(
     rows = range(cache.sentences)
     ended = [False] * cache.sentences
     score = torch.zeros(cache.sentences, dtype=torch.float64)
+    correct = partial(_replace_broken, again or choose)
     for number in range(limit):
         logits, distribution, cache = predict(model, read, cache, capture=capture)
         # The settings of `generate` need logits, because a repetition penalty depends on the sign of a logit.
-        logits = applied.exclude_(logits if applied.rules else distribution.log_probs.clone(), number)
-        predicted = choose(logits)
-        if applied.may_break(predicted.tolist(), number):
-            logits = applied.exclude_broken_characters_(logits, number)
-            allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
-            if not allowed.all():
-                predicted = torch.where(allowed, predicted, (again or choose)(logits))
+        logits = logits if applied.rules else distribution.log_probs.clone()
+        predicted = applied.choose_(logits, number, choose, tokens=Tensor.tolist, again=correct)
         log_prob = distribution.log_probs.gather(-1, predicted.unsqueeze(-1)).squeeze(-1)
         if any(ended):
             padding = torch.tensor(ended, device=cache.device)
@@ -76,6 +73,12 @@ def decode_loop(
             return
         applied.follow(rows, tokens)
         read = predicted
+
+
+def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicted: Tensor) -> Tensor:
+    """Replace those of the tokens [B] that the logits [B, V] exclude by what `choose` takes."""
+    allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
+    return predicted if allowed.all() else torch.where(allowed, predicted, choose(logits))
 
 
 def watched(steps: Iterator[AnyStep]) -> Iterator[AnyStep]:

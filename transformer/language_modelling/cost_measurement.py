@@ -104,9 +104,11 @@ class _Sizes(Recorder):
         super().__init__(details=False)
         self.weights = self.keys_and_values = 0
 
-    def attention(self, kind: str, *, weights: Tensor, **parts: Tensor) -> None:
-        self.weights += weights.nbytes
-        self.keys_and_values += parts["keys"].nbytes + parts["values"].nbytes
+    def store(self, site: str, x: Tensor) -> None:
+        if site.endswith(".weights"):
+            self.weights += x.nbytes
+        elif site.endswith((".keys", ".values")):
+            self.keys_and_values += x.nbytes
 
 
 def _model(attention: Attention) -> Transformer:

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.edits import AttentionEdit
 from transformer.model.fast.dropout import dropout as drop
-from transformer.model.kv_cache import KeysAndValues
+from transformer.model.hooks import NO_HOOKS, Hooks
+from transformer.model.kv_cache import KeysAndValues, LayerCache
 from transformer.model.positions import RelativePositions
-from transformer.model.recorder import Recorder
+from transformer.values.kinds import Kind
 
 
 class Attention(NamedTuple):
@@ -37,8 +37,8 @@ def scaled_dot_product_attention(
     allowed: Tensor | None = None,
     *,
     dropout: float = 0.0,
-    edit: AttentionEdit | None = None,
     relative: RelativePositions | None = None,
+    hooks: Hooks = NO_HOOKS,
 ) -> Attention:
     """Compute softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
 
@@ -48,17 +48,40 @@ def scaled_dot_product_attention(
         value: [..., S, K].
         allowed: bool, broadcastable to [..., T, S]; True if the query can see the key. None allows everything.
         dropout: rate at which weights are dropped before they multiply the values.
-        edit: replaces weights and outputs before they are used.
         relative: adds biases to the scores.
+        hooks: change and record the values of this call.
     """
+    query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., T, K] x [..., K, S] -> [..., T, S]
     if relative is not None:
         scores = relative.add_biases(scores)
-    weights = masked_softmax(scores, allowed)
-    if edit is not None:
-        weights = edit.weights(weights, allowed)
-    output = drop(weights, dropout) @ value  # [..., T, S] x [..., S, K] -> [..., T, K]
-    return Attention(scores, weights, output if edit is None else edit.output(output))
+    scores = hooks.at("scores", scores)
+    weights = hooks.at("weights", masked_softmax(scores, allowed), allowed)
+    output = hooks.at("outputs", drop(weights, dropout) @ value)  # [..., T, S] x [..., S, K] -> [..., T, K]
+    return Attention(scores, weights, output)
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None,
+    *,
+    dropout: float,
+    relative: RelativePositions | None,
+    hooks: Hooks,
+) -> Tensor:
+    """The output of `scaled_dot_product_attention`, computed by torch's fused kernel where it can and is faster.
+
+    The kernel has no biases, and returns no scores and weights to show or change. On a CPU its backward pass takes
+    longer than everything around it.
+    """
+    trained_on_cpu = query.requires_grad and query.device.type == "cpu"
+    if trained_on_cpu or relative is not None or hooks.need_weights:
+        return scaled_dot_product_attention(
+            query, key, value, allowed, dropout=dropout, relative=relative, hooks=hooks
+        ).output
+    return hooks.at("outputs", F.scaled_dot_product_attention(query, key, value, allowed, dropout_p=dropout))
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -84,26 +107,56 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Multi-head attention ("Attention Is All You Need", section 3.2.2).
 
-    It projects its input to queries, keys and values, splits them into heads, and joins the heads' outputs. Projection
-    and attention are separate calls, so that keys and values can be cached between decoding steps.
+    Each head has its own queries, keys and values, which are projections of the input.
 
     Args:
         d_model: width D.
         heads: number of heads H.
         dropout: dropout rate of the attention weights in training.
-        kind: "encoder", "decoder" or "cross"; the name under which a recorder stores this layer's tensors.
+        kind: "encoder", "decoder" or "cross"; the name of this layer's values in `Recorder`.
     """
 
-    def __init__(self, d_model: int, heads: int, *, dropout: float, kind: str) -> None:
+    def __init__(self, d_model: int, heads: int, *, dropout: float, kind: Kind) -> None:
         super().__init__()
         self.heads = heads
         self.width = d_model // heads
         self.dropout = dropout
-        self.kind = kind
+        self.kind: Kind = kind
         # One matrix projects to queries, keys and values, so that self-attention needs one product instead of three.
         self.in_projection = nn.Linear(d_model, 3 * d_model)
         self.out_projection = nn.Linear(d_model, d_model)
-        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
+        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # outputs of each
+
+    def forward(
+        self,
+        x: Tensor,
+        allowed: Tensor | None = None,
+        *,
+        source: KeysAndValues | None = None,
+        cache: LayerCache | None = None,
+        relative: RelativePositions | None = None,
+        hooks: Hooks = NO_HOOKS,
+    ) -> Tensor:
+        """Attention of T positions to themselves and those in the cache, or to a source.
+
+        Args:
+            x: [B, T, D].
+            allowed: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything.
+            source: projected keys and values of the source, [B, H, S, K]; None for self-attention.
+            cache: receives the keys and values of self-attention, and contains those of earlier positions.
+            relative: the effect of positions in self-attention.
+            hooks: change and record the values of the layer.
+
+        Returns:
+            Output [B, T, D].
+        """
+        if source is not None:
+            query, keys_and_values = self.project_queries(x), source  # [B, T, D] -> [B, H, T, K]
+        else:
+            query, keys_and_values = self.project(x, relative)  # [B, T, D] -> [B, H, T, K], 2 x [B, H, T, K]
+            if cache is not None:
+                keys_and_values = cache.extend(keys_and_values)  # -> 2 x [B, H, P + T, K]
+        return self.attend_and_join(query, keys_and_values, allowed, relative, hooks)  # -> [B, T, D]
 
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
         """Project x [B, T, D] to its queries, and to its keys and values; each is [B, H, T, K].
@@ -112,60 +165,43 @@ class MultiHeadAttention(nn.Module):
         """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
         if relative is not None:
-            looking, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
-            heads = torch.cat((relative.turn(looking), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
-        query, memory = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
-        return query, KeysAndValues(memory)
+            queries_and_keys, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
+            heads = torch.cat((relative.rotate(queries_and_keys), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
+        query, joined = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
+        return query, KeysAndValues(joined)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Project x [B, T, D] to queries [B, H, T, K]."""
-        return self.split_heads(F.linear(x, *self.rows(self.queries)))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
+        projection = self.projection_slice(self.queries)
+        return self.split_heads(F.linear(x, *projection))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Project x [B, S, D] to keys and values [B, H, S, K]."""
-        heads = self.split_heads(F.linear(x, *self.rows(self.keys_and_values)))  # -> [B, S, 2D] -> [B, 2H, S, K]
-        return KeysAndValues(heads)
+        projection = self.projection_slice(self.keys_and_values)
+        return KeysAndValues(self.split_heads(F.linear(x, *projection)))  # -> [B, S, 2D] -> [B, 2H, S, K]
 
-    def forward(
+    def attend_and_join(
         self,
         query: Tensor,
-        memory: KeysAndValues,
-        allowed: Tensor | None,
-        record: Recorder | None = None,
-        edit: AttentionEdit | None = None,
+        keys_and_values: KeysAndValues,
+        allowed: Tensor | None = None,
         relative: RelativePositions | None = None,
+        hooks: Hooks = NO_HOOKS,
     ) -> Tensor:
         """Attend with each head, join the outputs of the heads and project them.
 
         Args:
             query: [B, H, T, K].
-            memory: keys and values [B, H, S, K].
-            allowed: bool, broadcastable to [B, H, T, S]; True if the query can see the key.
-            record: receives the queries, keys, values, scores, weights and head outputs of this call.
-            edit: changes to this call. They act on each head before the heads are joined, because the output
-                projection mixes the heads.
-            relative: the effect of positions in self-attention.
+            keys_and_values: [B, H, S, K] each.
+            allowed, relative, hooks: as in `forward`.
 
         Returns:
             Output [B, T, D].
         """
+        keys, values = keys_and_values.split()  # 2 x [B, H, S, K]
         rate = self.dropout if self.training else 0.0
-        keys, values = memory.split()  # 2 x [B, H, S, K]
-        # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
-        written_out = record is not None or relative is not None or (query.requires_grad and query.device.type == "cpu")
-        if written_out or (edit is not None and edit.changes_weights):
-            scores, weights, heads = scaled_dot_product_attention(
-                query, keys, values, allowed, dropout=rate, edit=edit, relative=relative
-            )
-            if record is not None:
-                record.attention(
-                    self.kind, queries=query, keys=keys, values=values, scores=scores, weights=weights, outputs=heads
-                )
-        else:
-            # torch's fused kernel computes the same outputs, but returns no scores and weights to show or change.
-            heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
-            if edit is not None:
-                heads = edit.output(heads)
+        hooks = hooks.of_attention(self.kind)
+        heads = attend(query, keys, values, allowed, dropout=rate, relative=relative, hooks=hooks)  # [B, H, T, K]
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -177,6 +213,6 @@ class MultiHeadAttention(nn.Module):
         """Undo `split_heads` for one projection: reshape x [B, H, T, K] to [B, T, D]."""
         return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
-    def rows(self, part: slice) -> tuple[Tensor, Tensor]:
-        """Weight and bias of those rows of the input projection that `part` selects."""
+    def projection_slice(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Weight and bias of those outputs of the input projection that `part` selects."""
         return self.in_projection.weight[part], self.in_projection.bias[part]

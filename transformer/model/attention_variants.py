@@ -10,14 +10,15 @@ import torch
 from torch import Tensor
 
 from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
-from transformer.model.edits import AttentionEdit, Edits
+from transformer.model.edits import Edits
+from transformer.model.hooks import NO_HOOKS, Hooks
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.masks import compressed_mask
 from transformer.model.positions import RelativePositions
-from transformer.model.recorder import Recorder
 
 
 class LocalAttention(MultiHeadAttention):
@@ -27,19 +28,18 @@ class LocalAttention(MultiHeadAttention):
         super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
         self.block = config.block
 
-    def forward(
+    def attend_and_join(
         self,
         query: Tensor,
-        memory: KeysAndValues,
-        allowed: Tensor | None,
-        record: Recorder | None = None,
-        edit: AttentionEdit | None = None,
+        keys_and_values: KeysAndValues,
+        allowed: Tensor | None = None,
         relative: RelativePositions | None = None,
+        hooks: Hooks = NO_HOOKS,
     ) -> Tensor:
-        rows = query.shape[2]
-        blocks = Blocks(self.block, memory.length - rows, rows)
-        query, memory = blocks.split_queries(query), blocks.split_memory(memory)  # -> [B N, H, W, K] each
-        y = super().forward(query, memory, allowed, record, edit, relative)  # -> [B N, W, D]
+        queries = query.shape[2]
+        blocks = Blocks(self.block, keys_and_values.length - queries, queries)
+        query, keys_and_values = blocks.split_queries(query), blocks.split_keys_and_values(keys_and_values)
+        y = super().attend_and_join(query, keys_and_values, allowed, relative, hooks)  # [B N, H, W, K] -> [B N, W, D]
         return blocks.join(y)  # -> [B, T, D]
 
 
@@ -53,17 +53,16 @@ class CompressedAttention(MultiHeadAttention):
         super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
         self.compression = Compression(config.d_model, config.heads, config.stride)
 
-    def forward(
+    def attend_and_join(
         self,
         query: Tensor,
-        memory: KeysAndValues,
-        allowed: Tensor | None,
-        record: Recorder | None = None,
-        edit: AttentionEdit | None = None,
+        keys_and_values: KeysAndValues,
+        allowed: Tensor | None = None,
         relative: RelativePositions | None = None,
+        hooks: Hooks = NO_HOOKS,
     ) -> Tensor:
-        memory = self.compression(memory)  # [B, H, S, K] -> [B, H, C, K]
-        return super().forward(query, memory, allowed, record, edit, relative)
+        keys_and_values = self.compression(keys_and_values)  # [B, H, S, K] -> [B, H, C, K]
+        return super().attend_and_join(query, keys_and_values, allowed, relative, hooks)
 
 
 def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -76,11 +75,19 @@ def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 def self_attention_mask(
-    config: TransformerConfig, edits: Edits, rows: int, start: int, device: torch.device
+    config: TransformerConfig, edits: Edits, queries: int, start: int, device: torch.device
 ) -> Tensor | None:
-    """The mask of masked self-attention for the next `rows` positions after `start` earlier ones."""
+    """The mask of masked self-attention for the next `queries` positions after `start` earlier ones.
+
+    Raises:
+        InterventionError: the edits change local or compressed attention.
+    """
+    if config.attention != "full" and edits.change_attention:
+        raise InterventionError(
+            f"The {config.attention} attention of this model cannot be changed: choose a model with full attention."
+        )
     if config.attention == "local":
-        return Blocks(config.block, start, rows).allowed(device)
+        return Blocks(config.block, start, queries).allowed(device)
     if config.attention == "compressed":
-        return compressed_mask(start + rows, config.stride, device=device)[start:]
-    return edits.allowed("decoder", rows, start + rows, device, start=start)
+        return compressed_mask(start + queries, config.stride, device=device)[start:]
+    return edits.allowed("decoder", queries, start + queries, device, start=start)

@@ -23,12 +23,12 @@ class Blocks:
     Args:
         size: number of positions in a block.
         start: position of the first query. The block of that query may begin earlier.
-        rows: number of queries.
+        queries: number of queries.
     """
 
     size: int
     start: int
-    rows: int
+    queries: int
 
     @property
     def first(self) -> int:
@@ -38,24 +38,24 @@ class Blocks:
     @property
     def count(self) -> int:
         """Number N of blocks that contain queries."""
-        return -(-(self.start + self.rows - self.first) // self.size)
+        return -(-(self.start + self.queries - self.first) // self.size)
 
     @property
     def width(self) -> int:
         """Number W of positions in each block: `size`, or with a single block the number of positions that exist."""
-        return self.size if self.count > 1 else self.start + self.rows - self.first
+        return self.size if self.count > 1 else self.start + self.queries - self.first
 
     def allowed(self, device: torch.device) -> Tensor | None:
         """The mask within a block, bool [queries, W]; None allows everything."""
         if self.count == 1:
-            return causal_mask(self.width, device=device)[self.width - self.rows :] if self.rows > 1 else None
+            return causal_mask(self.width, device=device)[self.width - self.queries :] if self.queries > 1 else None
         return causal_mask(self.width, device=device)
 
     def split_queries(self, query: Tensor) -> Tensor:
         """Split queries [B, H, T, K] into blocks [B N, H, W, K]; a single block has only the existing rows."""
         return query if self.count == 1 else self._split(query, self.start - self.first)
 
-    def split_memory(self, read: KeysAndValues) -> KeysAndValues:
+    def split_keys_and_values(self, read: KeysAndValues) -> KeysAndValues:
         """Split the keys and values of all positions so far, [B, 2H, S, K], into blocks [B N, 2H, W, K]."""
         read_here = read.joined[:, :, self.first :]
         return KeysAndValues(read_here if self.count == 1 else self._split(read_here))
@@ -65,7 +65,7 @@ class Blocks:
         if self.count == 1:
             return y
         before = self.start - self.first
-        return y.unflatten(0, (-1, self.count)).flatten(1, 2)[:, before : before + self.rows]
+        return y.unflatten(0, (-1, self.count)).flatten(1, 2)[:, before : before + self.queries]
 
     def whole_map(self, weights: Tensor) -> Tensor:
         """Join the weights of the blocks of a whole text, [B N, H, W, W], to a map [B, H, T, T].
@@ -78,7 +78,7 @@ class Blocks:
         places = torch.arange(self.count)
         drawn = weights.new_zeros(len(blocks), weights.shape[1], self.count, self.width, self.count, self.width)
         drawn[:, :, places, :, places] = blocks.transpose(0, 1)  # the indexed axes come first: [N, B, H, W, W]
-        return drawn.flatten(4, 5).flatten(2, 3)[..., : self.rows, : self.rows]
+        return drawn.flatten(4, 5).flatten(2, 3)[..., : self.queries, : self.queries]
 
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.

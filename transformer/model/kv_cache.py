@@ -23,10 +23,11 @@ class KeysAndValues:
             operation on both runs once.
     """
 
-    __slots__ = ("_buffer", "joined")
+    __slots__ = ("_buffer", "_parts", "joined")
 
     def __init__(self, joined: Tensor, buffer: Buffer | None = None) -> None:
         self.joined = joined
+        self._parts: tuple[Tensor, ...] | None = None
         self._buffer = buffer
 
     @classmethod
@@ -51,11 +52,14 @@ class KeysAndValues:
 
     def split(self) -> tuple[Tensor, ...]:
         """Keys and values, each [B, H, S, K]."""
-        return self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
+        # Every decoding step reads the source, whose views are made only once.
+        if self._parts is None:
+            self._parts = self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
+        return self._parts
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
         """These positions followed by those of `other`. Only for runs without gradients: it may write in place."""
-        length, more = self.joined.shape[2], other.joined.shape[2]
+        length, more = self.joined.size(2), other.joined.size(2)
         buffer = self._buffer
         # A cache can be continued in several ways. Only the first continuation may write into the shared buffer.
         if buffer is None or buffer.filled != length or buffer.size < length + more:
@@ -99,11 +103,31 @@ class Buffer:
 
     def append(self, more: Tensor) -> KeysAndValues:
         """Write the keys and values [B, 2H, T, K] of further positions after those in use; return all of them."""
-        start, count = self.filled, more.shape[2]
+        start, count = self.filled, more.size(2)
         self.filled = end = start + count
         # Indexing with `[:, :, start:end]` takes longer than the copy.
         self.joined.narrow(2, start, count).copy_(more)
         return KeysAndValues(self.joined.narrow(2, 0, end), self)
+
+
+class LayerCache:
+    """The part of a `DecoderCache` that one layer uses in one step.
+
+    Attributes:
+        source: cross-attention keys and values of the source, [B, H, S, K]; None without a source.
+        past: self-attention keys and values of the positions so far, [B, H, P, K]; None before the first. `extend`
+            replaces them.
+    """
+
+    __slots__ = ("past", "source")
+
+    def __init__(self, source: KeysAndValues | None = None, past: KeysAndValues | None = None) -> None:
+        self.source, self.past = source, past
+
+    def extend(self, new: KeysAndValues) -> KeysAndValues:
+        """Append the keys and values of T new positions, and return those of all: [B, H, P + T, K]."""
+        self.past = new if self.past is None else self.past.append(new)
+        return self.past
 
 
 @dataclass(frozen=True)
@@ -140,6 +164,10 @@ class DecoderCache:
     def _carried(self) -> Tensor:
         """A tensor that has a row for each sentence."""
         return (self.source or self.past)[0].joined if self.unread is None else self.unread
+
+    def layer(self, index: int) -> LayerCache:
+        """The part of one layer."""
+        return LayerCache(self.source[index] if self.source else None, self.past[index] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:
         """The tokens [B] that the first step reads; `start` is the id of the start symbol."""

@@ -16,12 +16,10 @@ from torch import Tensor, nn
 from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.attention_variants import masked_self_attention
-from transformer.model.edits import NO_EDITS, LayerEdits, StreamEdit
 from transformer.model.fast.dropout import dropout
-from transformer.model.kv_cache import KeysAndValues
+from transformer.model.hooks import NO_HOOKS, Hooks
+from transformer.model.kv_cache import LayerCache
 from transformer.model.positions import RelativePositions
-from transformer.model.recorder import Recorder
-from transformer.values.kinds import Stack
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -41,68 +39,48 @@ class LayerContext:
             compressed attention one over its merged positions.
         source_allowed: the same for cross-attention, broadcastable to [B, H, T, S].
         relative: the effect of positions in self-attention.
-        record: receives each layer's tensors.
     """
 
     allowed: Tensor | None = None
     source_allowed: Tensor | None = None
     relative: RelativePositions | None = None
-    record: Recorder | None = None
 
 
 class FeedForward(nn.Module):
     """Feed-forward network: two linear maps with an activation between, the same at every position (section 3.3)."""
 
-    def __init__(self, config: TransformerConfig, stack: Stack) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
-        self.stack = stack
 
-    def forward(self, x: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         """Apply the network to x [B, T, D]; the output has the same shape."""
         x = self.activation(self.expand(x))  # [B, T, D] -> [B, T, F]
-        x = self.contract(x)  # [B, T, F] -> [B, T, D]
-        if edit is not None:
-            x = edit.feed_forward(x)
-        if record is not None:
-            record.stream(f"{self.stack}.feed_forward", x)
-        return x
+        return self.contract(x)  # [B, T, F] -> [B, T, D]
 
 
 class Residual(nn.Module):
     """Residual connection and layer norm around a sub-layer f, in the order of the configuration.
 
-    Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)). A layer writes both as
-    `after(x, f(before(x)))`.
-
-    Args:
-        config: norm placement, width and dropout.
-        stack: the name under which a recorder stores the residual stream.
+    Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
     """
 
-    def __init__(self, config: TransformerConfig, stack: Stack) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
-        self.stack = stack
 
-    def before(self, x: Tensor) -> Tensor:
-        """The input of the sub-layer, computed from the stream x [B, T, D]."""
-        return self.norm(x) if self.pre else x
+    def add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Run a sub-layer, which keeps the shape, on the residual stream x [B, T, D], and return the new stream.
 
-    def after(self, x: Tensor, y: Tensor, record: Recorder | None = None, edit: StreamEdit | None = None) -> Tensor:
-        """Add the sub-layer's output y [B, T, D] to the stream x [B, T, D], normalise it if post-norm, and edit it."""
-        x = x + dropout(y, self.dropout, self.training)
-        if not self.pre:
-            x = self.norm(x)
-        if edit is not None:
-            x = edit.stream(x)
-        if record is not None:
-            record.stream(f"{self.stack}.residual", x)
-        return x
+        A method and not `forward`, because torch's call of a module takes longer than this one's own work.
+        """
+        if self.pre:
+            return x + dropout(sublayer(self.norm(x)), self.dropout, self.training)
+        return self.norm(x + dropout(sublayer(x), self.dropout, self.training))
 
 
 class EncoderLayer(nn.Module):
@@ -111,22 +89,21 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="encoder")
-        self.feed_forward = FeedForward(config, "encoder")
-        self.self_attention_residual = Residual(config, "encoder")
-        self.feed_forward_residual = Residual(config, "encoder")
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, context: LayerContext, edits: LayerEdits = NO_EDITS) -> Tensor:
+    def forward(self, x: Tensor, context: LayerContext, hooks: Hooks = NO_HOOKS) -> Tensor:
         """Run the layer on x [B, S, D]; the output has the same shape."""
-        allowed, relative, record = context.allowed, context.relative, context.record
-
         # 1. self-attention
-        query, memory = self.self_attention.project(self.self_attention_residual.before(x), relative)
-        y = self.self_attention(query, memory, allowed, record, edits.self_attention, relative)
-        x = self.self_attention_residual.after(x, y, record)
+        x = self.self_attention_residual.add(
+            x, lambda x: self.self_attention(x, context.allowed, relative=context.relative, hooks=hooks)
+        )
+        x = hooks.at("residual_mid", x)
 
         # 2. feed-forward
-        y = self.feed_forward(self.feed_forward_residual.before(x), record, edits.stream)
-        return self.feed_forward_residual.after(x, y, record, edits.stream)
+        x = self.feed_forward_residual.add(x, lambda x: hooks.at("feed_forward", self.feed_forward(x)))
+        return hooks.at("residual", x)
 
 
 class DecoderLayer(nn.Module):
@@ -143,47 +120,37 @@ class DecoderLayer(nn.Module):
             self.cross_attention = MultiHeadAttention(
                 config.d_model, config.heads, dropout=config.dropout, kind="cross"
             )
-        self.feed_forward = FeedForward(config, "decoder")
-        self.self_attention_residual = Residual(config, "decoder")
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
         if crosses:
-            self.cross_attention_residual = Residual(config, "decoder")
-        self.feed_forward_residual = Residual(config, "decoder")
+            self.cross_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
 
-    def forward(
-        self,
-        x: Tensor,
-        context: LayerContext,
-        source: KeysAndValues | None = None,
-        past: KeysAndValues | None = None,
-        edits: LayerEdits = NO_EDITS,
-    ) -> tuple[Tensor, KeysAndValues]:
-        """Run the layer on new positions that follow those in `past`.
+    def forward(self, x: Tensor, context: LayerContext, cache: LayerCache, hooks: Hooks = NO_HOOKS) -> Tensor:
+        """Run the layer on new positions that follow those in the cache.
 
         Args:
             x: [B, T, D].
             context: inputs that all layers share.
-            source: this layer's cross-attention keys and values of the source, [B, H, S, K]; None without a source.
-            past: self-attention keys and values of the positions before x, [B, H, P, K].
-            edits: changes to this layer.
+            cache: this layer's keys and values of the source and of earlier positions; receives those of x.
+            hooks: change and record the values of this layer.
 
         Returns:
-            The output [B, T, D], and the self-attention keys and values of all positions so far.
+            The output [B, T, D].
         """
-        relative, record = context.relative, context.record
-
         # 1. masked self-attention
-        query, target = self.self_attention.project(self.self_attention_residual.before(x), relative)
-        if past is not None:
-            target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
-        y = self.self_attention(query, target, context.allowed, record, edits.self_attention, relative)
-        x = self.self_attention_residual.after(x, y, record)
+        x = self.self_attention_residual.add(
+            x, lambda x: self.self_attention(x, context.allowed, cache=cache, relative=context.relative, hooks=hooks)
+        )
+        x = hooks.at("residual_mid", x)
 
         # 2. cross-attention
-        if source is not None:
-            query = self.cross_attention.project_queries(self.cross_attention_residual.before(x))
-            y = self.cross_attention(query, source, context.source_allowed, record, edits.cross_attention)
-            x = self.cross_attention_residual.after(x, y, record)
+        if cache.source is not None:
+            x = self.cross_attention_residual.add(
+                x, lambda x: self.cross_attention(x, context.source_allowed, source=cache.source, hooks=hooks)
+            )
+            x = hooks.at("residual_mid", x)
 
         # 3. feed-forward
-        y = self.feed_forward(self.feed_forward_residual.before(x), record, edits.stream)
-        return self.feed_forward_residual.after(x, y, record, edits.stream), target
+        x = self.feed_forward_residual.add(x, lambda x: hooks.at("feed_forward", self.feed_forward(x)))
+        return hooks.at("residual", x)

@@ -27,13 +27,13 @@ class RelativePositions:
     cosines: Tensor | None = None
     sines: Tensor | None = None
 
-    def turn(self, x: Tensor) -> Tensor:
+    def rotate(self, x: Tensor) -> Tensor:
         """Rotate queries or keys [B, H, T, K] by the angles of their positions."""
         if self.cosines is None or self.sines is None:
             return x
         even, odd = x[..., 0::2], x[..., 1::2]  # [B, H, T, K] -> 2 x [B, H, T, K / 2]
-        turned = even * self.cosines - odd * self.sines, even * self.sines + odd * self.cosines
-        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
+        rotated = even * self.cosines - odd * self.sines, even * self.sines + odd * self.cosines
+        return torch.stack(rotated, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
 
     def add_biases(self, scores: Tensor) -> Tensor:
         """Add the biases to the scores [B, H, T, S]; the T queries are at the last of the S positions."""

@@ -14,6 +14,7 @@ from transformer.config import TransformerConfig
 from transformer.model.attention_variants import self_attention_mask
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.fast.dropout import dropout
+from transformer.model.hooks import hooks_of
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import intersect, padding_mask
@@ -42,6 +43,7 @@ class Transformer(nn.Module):
         self.config = config
         self.symbols = symbols
         encodes, decodes = config.encoder_layers > 0, config.decoder_layers > 0
+        # These lines fix the order of the parameters, in which `build` draws random numbers; so the stacks alternate.
         if encodes:
             self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
         if decodes:
@@ -105,17 +107,14 @@ class Transformer(nn.Module):
         """
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
+        hooks = hooks_of(edits, record, "encoder")
+        x = hooks.at("residual", x)
         length = source.shape[1]
-        x = edits.edit_embeddings(x, "encoder")
-        if record is not None:
-            record.stream("encoder.residual", x)
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
         relative = None if positions is None else positions.relative(length)
-        context = LayerContext(allowed, relative=relative, record=record)
-        for layer, layer_edits in zip(
-            self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True
-        ):
-            x = layer(x, context, layer_edits)
+        context = LayerContext(allowed, relative=relative)
+        for index, layer in enumerate(self.encoder_layers):
+            x = layer(x, context, hooks.of_layer(index))  # [B, S, D]
         return self.encoder_norm(x)
 
     def decode(
@@ -171,40 +170,32 @@ class Transformer(nn.Module):
             The decoder's output [B, T, D] for the new tokens (`generator` turns it into logits), and a cache that also
             contains them. The cache passed in does not change.
         """
-        edits, rows, start = cache.edits, target.shape[1], cache.length
+        edits, start = cache.edits, cache.length
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, self.target_norm, start=start)  # [B, T] -> [B, T, D]
-        x = edits.edit_embeddings(x, "decoder", start=start)
-        if record is not None:
-            record.stream("decoder.residual", x)
-        context = self._decoder_context(cache, rows, target.device, record)
-        count, read = len(self.decoder_layers), []
-        for layer, source, past, layer_edits in zip(
-            self.decoder_layers,
-            cache.source or [None] * count,
-            cache.past or [None] * count,
-            edits.of_layers("decoder", count, start=start),
-            strict=True,
-        ):
-            x, keys_and_values = layer(x, context, source, past, layer_edits)
-            read.append(keys_and_values)
-        cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
+        hooks = hooks_of(edits, record, "decoder", start=start)
+        x = hooks.at("residual", x)
+        context = self._decoder_context(cache, target.shape[1], target.device)
+        past = []
+        for index, layer in enumerate(self.decoder_layers):
+            layer_cache = cache.layer(index)
+            x = layer(x, context, layer_cache, hooks.of_layer(index))  # [B, T, D]
+            past.append(layer_cache.past)
+        cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(past), start + target.shape[1])
         return self.decoder_norm(x), cache
 
-    def _decoder_context(
-        self, cache: DecoderCache, rows: int, device: torch.device, record: Recorder | None
-    ) -> LayerContext:
-        """The inputs that all decoder layers share for the next `rows` positions."""
+    def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device) -> LayerContext:
+        """The inputs that all decoder layers share for the next `queries` positions."""
         edits, start = cache.edits, cache.length
-        allowed = self_attention_mask(self.config, edits, rows, start, device)
+        allowed = self_attention_mask(self.config, edits, queries, start, device)
         source_allowed = None
         if cache.source:
-            columns = cache.source[0].length
+            keys = cache.source[0].length
             source_allowed = intersect(
-                padding_mask(cache.source_mask), edits.allowed("cross", rows, columns, device, start=start)
+                padding_mask(cache.source_mask), edits.allowed("cross", queries, keys, device, start=start)
             )
-        relative = self.target_positions.relative(rows, start=start) if edits.positions else None
-        return LayerContext(allowed, source_allowed, relative, record)
+        relative = self.target_positions.relative(queries, start=start) if edits.positions else None
+        return LayerContext(allowed, source_allowed, relative)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
         """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""

@@ -9,7 +9,7 @@ from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import TellingHeads, TellingHeadsRun
+from transformer.ablation.telling import DecisiveHeads, DecisiveHeadsRun
 from transformer.values.interventions import Head
 
 # Session-state key of the sentence and the heads of the example that the user has accepted.
@@ -24,7 +24,7 @@ def show_example(reading: Reading) -> None:
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):
         if not (chosen := params.within(reading.config)):
-            found = reading.runs.get(TellingHeadsRun(text))
+            found = reading.runs.get(DecisiveHeadsRun(text))
             says = describe_example(found)
             st.button(
                 f"Try: switch off {named(found.heads)}",
@@ -53,7 +53,7 @@ def named(heads: tuple[Head, ...]) -> str:
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 
-def describe_example(found: TellingHeads) -> str:
+def describe_example(found: DecisiveHeads) -> str:
     """Return Markdown that describes the effect of the example, and how the example was found."""
     if not found.written:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
@@ -61,7 +61,7 @@ def describe_example(found: TellingHeads) -> str:
     return f"The model then writes “{markdown(found.written)}”{alone}"
 
 
-def _take(text: str, found: TellingHeads) -> None:
+def _take(text: str, found: DecisiveHeads) -> None:
     heads = HeadSet(tuple(sorted(found.heads)))
     st.session_state[TAKEN] = text, heads
     session.update(OffParams, heads=heads, gate=0.0, mode="zero")

@@ -15,15 +15,16 @@ from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
-from transformer.ablation.telling import TellingHeads, telling_heads
+from transformer.ablation.telling import DecisiveHeads, decisive_heads
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.edits import AttentionEdit, Edits, edits_of
+from transformer.model.edits import Edits, edits_of
+from transformer.model.hooks import Hooks
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.transformer import build
 from transformer.running.scoring import gate_gradients, log_probs_of, open_gates, score
 from transformer.surveys.importance import ImportanceStatistics, bootstrap, importance_statistics
 from transformer.values.head_means import HeadMeans
-from transformer.values.interventions import Interventions, all_heads, draws_of
+from transformer.values.interventions import AS_TRAINED, Interventions, all_heads, draws_of
 from transformer.values.kinds import KINDS
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
@@ -35,18 +36,24 @@ def attention_of_one_position(heads, width):
     return attention, torch.randn(1, 1, width)
 
 
+def hooks(**factors):
+    """Hooks that change a layer of the encoder; each factor is [B, H, 1, 1]."""
+    by_kind = {name: {"encoder": factor[:, None, :, 0, 0]} for name, factor in factors.items()}
+    return Hooks(Edits((AS_TRAINED,), **by_kind), None, "encoder", layer=0)
+
+
 def test_removing_a_head_removes_only_its_output():
     """The output projection mixes all coordinates, so a head is not a block of the output."""
     torch.manual_seed(4)
     attention = MultiHeadAttention(12, 3, dropout=0.0, kind="encoder").eval()
     x = torch.randn(2, 5, 12)
     query, memory = attention.project(x)
-    whole = attention(query, memory, None)
+    whole = attention(x)
     weights = (query @ memory.keys.transpose(-2, -1) / 2).softmax(-1)
     outputs = weights @ memory.values
     gate = torch.ones(2, 3, 1, 1)
     gate[:, 1] = 0
-    change = whole - attention(query, memory, None, None, AttentionEdit(gate=gate))
+    change = whole - attention(x, hooks=hooks(gates=gate))
     written = outputs[:, 1] @ attention.out_projection.weight[:, 4:8].T
     torch.testing.assert_close(change, written, atol=1e-6, rtol=0)
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
@@ -57,14 +64,14 @@ def test_zeroing_weights_values_or_output_has_the_same_effect():
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
     gate = torch.tensor([1.0, 0.0, 1.0]).view(1, 3, 1, 1)
-    off = attention(query, memory, None, None, AttentionEdit(gate=gate))
-    values = attention(query, KeysAndValues.of(memory.keys, memory.values * gate), None)
+    off = attention(x, hooks=hooks(gates=gate))
+    values = attention.attend_and_join(query, KeysAndValues.of(memory.keys, memory.values * gate))
     weights = (query @ memory.keys.transpose(-2, -1) / 2).softmax(-1) * gate
     by_weights = attention.out_projection((weights @ memory.values).transpose(1, 2).flatten(2))
     torch.testing.assert_close(off, values, atol=1e-6, rtol=0)
     torch.testing.assert_close(off, by_weights, atol=1e-6, rtol=0)
-    scores = attention(query * gate, memory, None)
-    even = attention(query, memory, None, None, AttentionEdit(sharpness=gate))
+    scores = attention.attend_and_join(query * gate, memory)
+    even = attention(x, hooks=hooks(sharpness=gate))
     torch.testing.assert_close(scores, even, atol=1e-6, rtol=0)
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
@@ -72,8 +79,7 @@ def test_zeroing_weights_values_or_output_has_the_same_effect():
 def test_sublayer_with_all_heads_off_writes_only_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
-    query, memory = attention.project(x)
-    off = attention(query, memory, None, None, AttentionEdit(gate=torch.zeros(1, 4, 1, 1)))
+    off = attention(x, hooks=hooks(gates=torch.zeros(1, 4, 1, 1)))
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
@@ -158,7 +164,8 @@ def test_gradient_estimate_of_a_quadratic_loss_is_twice_the_effect():
     memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
 
     def loss(gate):
-        return attention(torch.zeros(1, 2, 1, 1), memory, None, None, AttentionEdit(gate=gate)).square().sum() / 2
+        written = attention.attend_and_join(torch.zeros(1, 2, 1, 1), memory, hooks=hooks(gates=gate))
+        return written.square().sum() / 2
 
     gate = torch.ones(1, 2, 1, 1, requires_grad=True)
     (gradient,) = torch.autograd.grad(loss(gate), gate)
@@ -214,13 +221,13 @@ def test_effect_runs_each_model_once_per_translation(small_translator):
 
 def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
-    found = telling_heads(shipped, text)
+    found = decisive_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
     assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
     assert found.written != shipped.translate(text).text
-    several = telling_heads(shipped, "She gave her brother a book yesterday.")
+    several = decisive_heads(shipped, "She gave her brother a book yesterday.")
     assert len(several.heads) == 4 and several.written, "no single one of them does"
-    assert telling_heads(shipped, "I have a dream.") == TellingHeads((("cross", 5, 6),), ""), "it never changes"
+    assert decisive_heads(shipped, "I have a dream.") == DecisiveHeads((("cross", 5, 6),), ""), "it never changes"
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED
-from transformer.decoding.greedy import greedy, greedy_batch, likeliest
+from transformer.decoding.greedy import greedy, greedy_batch, most_likely
 from transformer.decoding.step import token_rank, top_candidates
 from transformer.text.tokenizer import END, PAD, START
 
@@ -19,7 +19,7 @@ def test_greedy_decoding_reads_the_most_likely_token_next(decode):
 
 
 def test_greedy_decoding_takes_the_first_of_equally_likely_tokens():
-    assert likeliest(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
+    assert most_likely(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
 def test_batch_gives_the_same_result_as_single_sentences(decode, sources):

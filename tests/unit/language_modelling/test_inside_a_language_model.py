@@ -129,7 +129,7 @@ def test_stages_of_a_layer_equal_the_model(loaded, trace, found, again):
     for part, before, after in zip(("self_attention", "feed_forward"), stream, stream[1:], strict=False):
         residual = getattr(layer, f"{part}_residual")
         if part == "feed_forward":
-            read = residual.before(before)
+            read = residual.norm(before) if pre else before
             network = layer.feed_forward
             same(found["decoder.feed_forward.hidden"].array, network.activation(network.expand(read)))
             same(found["decoder.feed_forward.written"].array, network(read))

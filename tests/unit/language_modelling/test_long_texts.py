@@ -6,15 +6,17 @@ import pytest
 import torch
 
 from transformer.config import decoder_only
-from transformer.errors import TextError
+from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
+from transformer.model.edits import edits_of
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.masks import compressed_mask, local_mask
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
+from transformer.values.interventions import Interventions
 
 LENGTH = 14
 KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}]
@@ -65,6 +67,24 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
         assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
+@pytest.mark.parametrize("choices", KINDS[1:], ids=lambda choices: choices["attention"])
+@pytest.mark.parametrize(
+    "changes", [{"gates": {("decoder", 0, 0): 0.0}}, {"hidden_target": (1,)}, {"decoder_mask": False}]
+)
+def test_changes_of_local_and_compressed_attention_are_rejected(choices, changes):
+    model = small(**choices)
+    edits = edits_of([Interventions(**changes)] * 3, model.config)
+    with pytest.raises(InterventionError, match=f"The {choices['attention']} attention of this model cannot"):
+        model(None, tokens(), edits=edits)
+
+
+@kinds
+def test_every_kind_of_attention_reads_a_text_without_positions(choices):
+    model = small(**choices)
+    edits = edits_of([Interventions(positions=False)] * 3, model.config)
+    assert not torch.equal(model(None, tokens(), edits=edits), model(None, tokens()))
+
+
 @pytest.mark.parametrize("block", [LENGTH, 100])
 def test_local_attention_with_one_block_is_full(block):
     full, local = small(), small(attention="local", block=block)
@@ -78,7 +98,7 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
     query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
     expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
     blocks = Blocks(4, 0, LENGTH)
-    memory = blocks.split_memory(KeysAndValues.of(key, value))
+    memory = blocks.split_keys_and_values(KeysAndValues.of(key, value))
     found = scaled_dot_product_attention(
         blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
     )

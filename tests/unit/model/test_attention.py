@@ -5,6 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from transformer.model.attention import MultiHeadAttention, masked_softmax, scaled_dot_product_attention
+from transformer.model.edits import UNEDITED
+from transformer.model.hooks import hooks_of
 from transformer.model.masks import causal_mask
 from transformer.model.recorder import Recorder
 
@@ -19,6 +21,10 @@ def attention():
     module = MultiHeadAttention(12, 3, dropout=0.4, kind="cross").eval()
     torch.nn.init.normal_(module.in_projection.bias)
     return module
+
+
+def recording(record):
+    return hooks_of(UNEDITED, record, "decoder").of_layer(0)
 
 
 def test_attention_matches_the_lecture_example():
@@ -63,7 +69,8 @@ def test_attention_equals_torchs_multi_head_attention(attention, masked):
     if masked:
         allowed[:, 0] = True
     record = Recorder(details=True)
-    ours = attention(attention.project_queries(x), attention.project_keys_and_values(memory), allowed, record)
+    source = attention.project_keys_and_values(memory)
+    ours = attention(x, allowed, source=source, hooks=recording(record))
     theirs, weights = F.multi_head_attention_forward(
         x.transpose(0, 1),
         memory.transpose(0, 1),
@@ -89,9 +96,8 @@ def test_attention_equals_torchs_multi_head_attention(attention, masked):
 @torch.inference_mode()
 def test_fused_attention_agrees_with_the_explicit_one(attention):
     x = torch.randn(2, 6, 12)
-    query, memory = attention.project(x)
-    fused = attention(query, memory, causal_mask(6))
-    written = attention(query, memory, causal_mask(6), Recorder(details=False))
+    fused = attention(x, causal_mask(6))
+    written = attention(x, causal_mask(6), hooks=recording(Recorder(details=False)))
     torch.testing.assert_close(fused, written, atol=1e-5, rtol=1e-5)
 
 
@@ -102,10 +108,10 @@ def test_fused_attention_runs_without_a_recorder(attention, monkeypatch):
     monkeypatch.setattr(
         F, "scaled_dot_product_attention", lambda *args, **kwargs: calls.append(1) or fused(*args, **kwargs)
     )
-    query, memory = attention.project(torch.randn(1, 4, 12))
-    attention(query, memory, None)
+    x = torch.randn(1, 4, 12)
+    attention(x)
     assert calls == [1]
-    attention(query, memory, None, Recorder(details=False))
+    attention(x, hooks=recording(Recorder(details=False)))
     assert calls == [1]
 
 
@@ -117,10 +123,10 @@ def test_partial_projections_equal_parts_of_the_whole_projection(attention):
 
 
 def test_recorder_keeps_details_only_on_request(attention):
-    query, memory = attention.project(torch.randn(1, 4, 12))
+    x = torch.randn(1, 4, 12)
     plain, detailed = Recorder(details=False), Recorder(details=True)
-    attention(query, memory, causal_mask(4), plain)
-    attention(query, memory, causal_mask(4), detailed)
+    for record in (plain, detailed):
+        attention(x, causal_mask(4), hooks=recording(record))
     assert set(plain.tensors) == {"cross.weights"}
     assert set(detailed.tensors) == {
         f"cross.{part}" for part in ("weights", "scores", "queries", "keys", "values", "outputs")

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from transformer.config import TransformerConfig
+from transformer.model.kv_cache import LayerCache
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import causal_mask, padding_mask
 
@@ -63,5 +64,5 @@ def test_decoder_layer_equals_torchs(norm, activation):
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)
     source = ours.cross_attention.project_keys_and_values(memory)
-    actual, _ = ours(x, LayerContext(causal_mask(5), padding_mask(real)), source)
+    actual = ours(x, LayerContext(causal_mask(5), padding_mask(real)), LayerCache(source))
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)

@@ -49,10 +49,10 @@ def test_linear_biases_are_subtracted_from_the_scores_of_the_last_positions():
 def test_rotary_positions_equal_complex_rotation(start):
     """x_2i + i x_2i+1 times exp(i p theta_i) (Su et al. 2021, equations 12 and 15), beyond `max_positions` too."""
     x = torch.randn(2, 3, 4, 4)
-    turned = PositionalEncoding(config("rotary")).relative(4, start=start).turn(x)
+    rotated = PositionalEncoding(config("rotary")).relative(4, start=start).rotate(x)
     theta = 10_000.0 ** -torch.tensor([0.0, 0.5])
     phase = torch.exp(1j * torch.arange(start, start + 4)[:, None] * theta)
     expected = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (2, 2))) * phase).flatten(-2)
-    torch.testing.assert_close(turned, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(rotated, expected, atol=1e-5, rtol=1e-5)
     with pytest.raises(ValueError, match="even width, not 1"):
         config("rotary", heads=8)

@@ -17,7 +17,7 @@ from transformer.attribution.attribution import Target
 from transformer.checkpoints.checkpoint import Checkpoint, LanguageModel
 from transformer.config import TransformerConfig, decoder_only
 from transformer.decoding.constraints import UNCONSTRAINED
-from transformer.decoding.greedy import greedy_batch, likeliest
+from transformer.decoding.greedy import greedy_batch, most_likely
 from transformer.decoding.loop import decode_loop
 from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
 from transformer.model.transformer import Transformer, build
@@ -105,7 +105,7 @@ def test_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
         written = dict(greedy_batch(model, model.start_cache(memory, None), [3] * rows))
         steps = list(
             decode_loop(
-                model, model.start_cache(memory, None), likeliest, limit=3, constraints=UNCONSTRAINED, capture=False
+                model, model.start_cache(memory, None), most_likely, limit=3, constraints=UNCONSTRAINED, capture=False
             )
         )
     assert [len(written[number]) for number in range(rows)] == [3] * (rows - 1) + [1] and len(steps) == 3

@@ -17,10 +17,10 @@ def of_the_model(model, layer, part, x, memory):
         return read, layer.feed_forward(read)
     attention = getattr(layer, part)
     if part == "cross_attention":
-        return read, attention(attention.project_queries(read), attention.project_keys_and_values(memory), None)
+        return read, attention(read, source=attention.project_keys_and_values(memory))
     relative = model.source_positions.relative(x.shape[1])
     allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(*attention.project(read, relative), allowed, relative=relative)
+    return read, attention(read, allowed, relative=relative)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])

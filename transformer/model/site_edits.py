@@ -1,0 +1,129 @@
+"""Changes to the values of one layer, for all rows of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.errors import InterventionError
+from transformer.values.interventions import TOLERANCE, Cells, Row, head_name
+
+# Row of the batch, head, position, and the vector that replaces the value there.
+VectorPatch = tuple[int, int, int, Tensor]
+# Returns the value to use instead of the model's, given that value and, for attention weights, the mask.
+SiteEdit = Callable[[Tensor, Tensor | None], Tensor]
+
+
+@dataclass(frozen=True)
+class WeightsEdit:
+    """Changes to the weights of one attention layer.
+
+    Attributes:
+        sharpness: share that a head's own weights keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
+        given: rows of weights that the user set; for each, the row of the batch, its kind, layer, head and query, and
+            its cells.
+        patches: rows of weights that come from other runs.
+        start: position of the first query.
+    """
+
+    sharpness: Tensor | None = None
+    given: tuple[tuple[int, Row, Cells], ...] = ()
+    patches: tuple[VectorPatch, ...] = ()
+    start: int = 0
+
+    def __call__(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
+        """Return the weights [B, H, T, S] to use instead of the model's; rows sum to 1, and masked cells stay 0.
+
+        Raises:
+            InterventionError: a given row does not fit the run.
+        """
+        if self.sharpness is not None:
+            visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
+            even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
+            # In this form of the sum, a sharpness of 1 returns exactly the same weights, bit for bit.
+            weights = self.sharpness * weights + (1 - self.sharpness) * even
+        if self.given:
+            weights = weights.clone()
+        for sentence, row, cells in self.given:
+            query = row[3] - self.start
+            if 0 <= query < weights.shape[2]:
+                place = sentence, row[2], query
+                weights[place] = _given(weights[place], row, cells)
+        return _patched(weights, self.patches, self.start)
+
+
+@dataclass(frozen=True)
+class OutputsEdit:
+    """Changes to the heads' outputs of one attention layer.
+
+    They act on each head before the heads are joined, because the output projection mixes the heads.
+
+    Attributes:
+        gate: factor of each head's output, [B, H, 1, 1]; None for 1.
+        offset: added to the output after the gate, [B, H, 1 or P, K], for the first P positions; None for 0.
+        patches: outputs that come from other runs.
+        start: position of the first query.
+    """
+
+    gate: Tensor | None = None
+    offset: Tensor | None = None
+    patches: tuple[VectorPatch, ...] = ()
+    start: int = 0
+
+    def __call__(self, outputs: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """Return the outputs [B, H, T, K] to use instead of the model's."""
+        if self.gate is not None:
+            outputs = self.gate * outputs
+        if self.offset is not None:
+            positions = slice(self.start, self.start + outputs.shape[2])
+            outputs = outputs + (self.offset if self.offset.shape[2] == 1 else self.offset[:, :, positions])
+        return _patched(outputs, self.patches, self.start)
+
+
+@dataclass(frozen=True)
+class StreamEdit:
+    """Vectors from other runs that replace some of the residual stream or of a feed-forward output, from `start` on."""
+
+    patches: tuple[VectorPatch, ...]
+    start: int = 0
+
+    def __call__(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """Return the vectors [B, T, D] to use instead of the model's."""
+        return _patched(x, self.patches, self.start)
+
+
+def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
+    """Put the vectors of patches into x [B, H, T, W] or [B, T, W]; cells of a row beyond its vector become 0."""
+    there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
+    if there:
+        x = x.clone()
+    for row, head, position, value in there:
+        cell = x[row, position - start] if x.ndim == 3 else x[row, head, position - start]
+        cell[len(value) :] = 0
+        cell[: len(value)] = value[: len(cell)]
+    return x
+
+
+def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
+    """Replace some cells of a row of weights [S]; the other cells share the rest in their old proportions."""
+    where = f"Row {row[3] + 1} of {head_name(row[:3])}"
+    beyond = [column for column, share in cells if column >= len(weights) and share > 0]
+    if beyond:
+        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}, it has {len(weights)}.")
+    columns = [column for column, _ in cells if column < len(weights)]
+    shares = weights.new_tensor([share for column, share in cells if column < len(weights)])
+    left = 1 - float(shares.sum())
+    others = weights.index_fill(0, torch.tensor(columns, device=weights.device, dtype=torch.long), 0.0)
+    total = float(others.sum())
+    if left <= TOLERANCE:
+        others, left, total = torch.zeros_like(others), 0.0, 1.0
+    elif total == 0:
+        raise InterventionError(
+            f"{where}: the shares add up to {1 - left:.4g}, a row adds up to 1, and no other cell can take the rest."
+        )
+    others = others * (left / total)
+    others[columns] = shares
+    return others
