@@ -120,7 +120,7 @@ def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
     np.testing.assert_allclose(frames["again"].lines[0].numbers, np.exp(trace.log_probs))
 
 
-def test_sentence_without_a_word_shows_its_first_token_and_the_telling_heads(small_translator):
+def test_sentence_without_a_word_shows_its_first_token_and_its_clearest_heads(small_translator):
     trace, metrics, frames = film_of(small_translator, -1)
     assert [frames[name].row for name in ("tokens", "scores", "mask", "next")] == [0, 0, 0, 0]
     for name in ("weights", "mask", "cross"):
