@@ -1,4 +1,4 @@
-"""Greedy decoding: it always takes the most likely next token."""
+"""Greedy decoding, which always takes the most likely next token."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def greedy(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Take the most likely token at every step; arguments, steps and errors are those of `decode_loop`."""
+    """Take the most likely token at every step; arguments, steps and errors are as in `decode_loop`."""
     return decode_loop(model, cache, likeliest, limit=limit, constraints=constraints, capture=capture)
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """The id [N] of the token with the largest of the logits [N, V]; the lowest id if several are equal."""
+    """Return the id [N] of each row's largest logit [N, V]; the lowest id in a tie."""
     if logits.device.type == "cpu":
         # torch's `argmax` takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
@@ -38,22 +38,22 @@ def likeliest(logits: Tensor) -> Tensor:
 def greedy_batch(
     model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Decode B sentences greedily in one batch; a sentence leaves the batch when it is complete.
+    """Decode B sentences greedily in one batch, yielding each sentence as soon as it is complete.
 
-    Each sentence gets the tokens that `greedy` gives it alone, and does not wait for a longer one.
+    The tokens match those that `greedy` produces for each sentence alone.
 
     Args:
         model, cache: as in `decode_loop`.
-        limits: maximum number of steps of each sentence, B.
+        limits: maximum number of steps for each sentence, length B.
         constraints: as in `decode_loop`.
 
     Yields:
-        The index of a completed sentence, and the ids of its tokens, including the end symbol if it was reached.
+        Index of a completed sentence, and its token ids, including the end symbol if decoding reached it.
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
-    # The sentence of each row, and the tokens that each sentence has taken.
+    # The sentence of each batch row, and the tokens taken so far for each sentence.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):
