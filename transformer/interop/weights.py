@@ -1,4 +1,4 @@
-"""Converts the tensors of a Hugging Face translation model to our names."""
+"""Converts a Hugging Face translation model's tensors to this project's parameter names."""
 
 from __future__ import annotations
 
