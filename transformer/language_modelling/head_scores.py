@@ -95,7 +95,7 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
 
     Args:
         weights: attention weights, [L, H, T, T].
-        tokens: ids of the T tokens that the model read, the start symbol first.
+        tokens: ids of the T input tokens, beginning with the start symbol.
     """
     queries = np.arange(1, len(tokens))
     again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]

@@ -28,7 +28,7 @@ SEEDED = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
-    """Return the model before its first step, without changing the state of torch's random generator."""
+    """Return an untrained model, initialised from the seed without changing torch's global random state."""
     with SEEDED, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)

@@ -63,7 +63,7 @@ class Optimizer:
 
 
 def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
-    """Return Muon for the matrices inside the layers, and AdamW for all other parameters.
+    """Return two optimisers: Muon for the matrices inside the layers, and AdamW for all other parameters.
 
     Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is for matrices that map
     activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's updates
