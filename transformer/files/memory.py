@@ -94,8 +94,7 @@ def _possible(shape: object) -> bool:
 
 
 def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
-    """Return the number of bytes that the process can still allocate, including reclaimable caches; None if unknown.
-    """
+    """Return how many bytes the process can still allocate, including reclaimable caches; None if unknown."""
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
 

@@ -50,7 +50,7 @@ class TaskAnswer:
 
 
 def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
-    """Return the model of a snapshot, in evaluation mode.
+    """Build the model with a snapshot's weights, in evaluation mode.
 
     Raises:
         ValueError: the snapshot has no weights, or their number does not fit the configuration.
