@@ -1,1 +1,1 @@
-"""Reads, writes, seals and lists the model folders of translators and language models."""
+"""Reads, writes, verifies and lists model folders, which contain translators or language models."""

@@ -1,7 +1,7 @@
-"""Lists the available models, translators and language models.
+"""Lists the available translators and language models.
 
-They are the models that ship, the models in the folder `models` of the app's working folder, and those in another
-folder. The environment variable ATTENTION_ATLAS_MODELS has its path.
+Models are found in three places: among the shipped models, in the folder `models` of the working folder, and in the
+folder named by the environment variable ATTENTION_ATLAS_MODELS.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
 OWN = Path("models")
-# The environment variable with the path of another folder of model folders.
+# Environment variable with the path of an additional folder that contains model folders.
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# Name of the index of the weights of a large GPT-2.
+# Index file of a large GPT-2, whose weights are split into several files.
 INDEX = f"{WEIGHTS}.index.json"
-# Largest size of a configuration.
+# Maximum size of a config.json.
 MAX_BYTES = MEGABYTE
-# Only this many bytes of sentences.txt are read. It may be a corpus, and every run of every page reads it for examples.
+# Number of bytes to read from sentences.txt, which may be a whole corpus and is read on every rerun of every page.
 EXAMPLES_BYTES = 1 << 14
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A folder that may hold a model.
+    """A model folder, or a training checkpoint, that may or may not be usable.
 
     Attributes:
-        name: name of the model in an address: that of the folder; RUN-STEP for a step of a training run.
-        path: path of the folder; of the file with its weights for a step of a training run.
-        languages: languages that the model translates.
+        name: model name in URLs: the folder's name, or RUN-STEP for a checkpoint of a training run.
+        path: path of the folder, or of the checkpoint's weights file.
+        languages: source and target language.
         codes: as in `Vocabulary.codes`.
-        problem: one sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are
-            found only when they are loaded.
+        problem: sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are only
+            detected on loading.
     """
 
     name: str
@@ -62,13 +62,13 @@ class ModelFolder:
 
     @property
     def shipped(self) -> bool:
-        """Whether it is the translator that ships."""
+        """Whether the model is the shipped translator."""
         return self.path == MODEL
 
     def sentences(self) -> tuple[str, ...]:
-        """Example sentences in the source language, one per line of sentences.txt, up to a size limit.
+        """Return example sentences in the source language: the lines of sentences.txt, up to a size limit.
 
-        The result is empty if there is no such file in UTF-8.
+        Empty if the file is missing or is not UTF-8.
         """
         try:
             text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
@@ -80,9 +80,9 @@ class ModelFolder:
 
 
 def model_folders() -> dict[str, ModelFolder]:
-    """All translators by name, sorted: the shipped one, then those of `models`, then those of $ATTENTION_ATLAS_MODELS.
+    """Return all translators by name: the shipped one, those in `models`, then those in $ATTENTION_ATLAS_MODELS.
 
-    If two have the same name, the first one counts.
+    Each group is sorted. If two translators have the same name, the first is kept.
     """
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
@@ -92,7 +92,10 @@ def model_folders() -> dict[str, ModelFolder]:
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
-    """All language models by name, in the order of `model_folders`; the shipped one may be missing."""
+    """Return all language models by name, in the same order of places as `model_folders`.
+
+    The shipped language model may not be installed.
+    """
     found: dict[str, ModelFolder] = {}
     shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
     own = ((name, path) for name, path in _models() if is_language_model(path))
@@ -102,16 +105,16 @@ def language_model_folders() -> dict[str, ModelFolder]:
 
 
 def is_language_model(path: Path) -> bool:
-    """Whether the config.json of a folder describes a language model, either ours or a GPT-2."""
+    """Whether a folder's config.json describes a language model, either in this project's format or a GPT-2."""
     folder = files_of_model(path)
     return _is_language_model(folder, _changed(folder / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
-    """The translator with a name.
+    """Return a translator's folder by name.
 
     Raises:
-        CheckpointError: there is no such model, or it cannot be used.
+        CheckpointError: the translator does not exist or cannot be used.
     """
     found = model_folders().get(name)
     if found is None:
@@ -122,9 +125,9 @@ def model_folder(name: str) -> ModelFolder:
 
 
 def _models() -> Iterator[tuple[str, Path]]:
-    """The name and the path of each model; a training run has its model, and one for each step that was kept."""
+    """Yield each model's name and path. A training run yields the latest model and every saved checkpoint."""
     for path in _folders():
-        # `Path.exists` raises an error in a folder that may not be entered.
+        # `Path.exists` would raise an error for a folder that cannot be entered.
         if os.path.exists(path / CONFIG) or not os.path.isfile(path / RUN_MODEL / CONFIG):
             yield path.name, path
             continue
@@ -141,38 +144,38 @@ def _folders() -> Iterator[Path]:
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
-            # A folder that cannot be read is skipped.
+            # Skip folders that cannot be read.
             continue
-        # `Path.is_dir` raises an error if a folder can be listed but not entered.
+        # `Path.is_dir` would raise an error for a folder that can be listed but not entered.
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
 def _changes(path: Path) -> tuple[int, ...]:
-    """Times of the last changes of the files that `model_folders` reads in a folder, nanoseconds."""
+    """Return the modification times, in nanoseconds, of the files that `model_folders` reads."""
     folder = files_of_model(path)
     return _changed(path), *(_changed(folder / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
 
 
 def _changed(path: Path) -> int:
-    """Time of the last change of a file, nanoseconds; 0 if there is no such file."""
+    """Return a file's modification time in nanoseconds; 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
 
 
-# The result is cached, because every run of a page asks for all folders several times.
+# Cached, because every rerun of a page lists all folders several times.
 @lru_cache(maxsize=256)
 def _checked(
     name: str, path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]
 ) -> ModelFolder:
-    """A model, with any problem that is visible without reading weights.
+    """Return a model's folder with any problem that can be detected without reading weights.
 
     Args:
-        name: name of the model.
-        path: model folder, or weights of a step.
-        changed: times of the last changes of its files; a new time makes the cache read the folder again.
-        read: function that checks a folder of one kind, given the values in its config.json.
+        name: model name.
+        path: model folder, or a checkpoint's weights file.
+        changed: modification times of the model's files, so that a change invalidates the cache.
+        read: function that checks a translator's or language model's folder, given the values in config.json.
     """
     folder = files_of_model(path)
 
@@ -221,7 +224,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 
 
 def _codes(path: Path) -> tuple[str, ...]:
-    """The language codes of a folder's vocabulary; empty for an invalid file, because loading the model reports it."""
+    """Return the language codes of a folder's vocabulary; empty if a file is invalid, which loading will report."""
     try:
         own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
         return own or target_codes(read_small_json(path / IDS))

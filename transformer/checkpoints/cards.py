@@ -1,36 +1,41 @@
-"""Makes untrusted model cards safe for a page."""
+"""Sanitises and shortens untrusted model cards before they are shown."""
 
 from __future__ import annotations
 
 import re
 
-# Largest part of a card that is shown, in bytes, because every run of a page reads it again.
+# Maximum length of a shown card, in bytes, because every rerun of a page reads the card again.
 MAX_BYTES = 200_000
 CUT = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
-# No part of the pattern crosses a bracket that the next image may begin with. Otherwise a card with many beginnings of
-# images would be searched from each of them to its end, which would take minutes.
+# No part of the pattern matches an opening bracket. Otherwise, matching would take quadratic time, and so minutes, on a
+# card with many unclosed images.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
-# A paragraph that begins with bold words is a section with these words as its title, except within code.
+# A paragraph that begins with bold text starts a section with that text as the title, except within a code block.
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
 def shortened(beginning: str, whole: bool) -> str:
-    """The beginning of a card, with a note at its end unless it is the whole card."""
+    """Append a note to a card that has been cut off.
+
+    Args:
+        beginning: the card, or its beginning.
+        whole: whether `beginning` is the whole card.
+    """
     return beginning if whole else beginning + CUT
 
 
 def without_media(card: str) -> str:
-    """Remove HTML and images from a card in Markdown. A page would fetch the images from elsewhere."""
-    # Removing the image from `!![](x)[alt](address)` leaves another image. An escaped bracket does not begin an image.
+    """Remove HTML and images from a Markdown card, because browsers would fetch the images from third parties."""
+    # Removing the image from `!![](x)[alt](URL)` leaves another image, so escape remaining image brackets.
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
 
 
 def folded(card: str, longest: int) -> list[tuple[str, str]]:
-    """Split a card into parts and return the title and the Markdown of each, in order.
+    """Split a card into consecutive parts, so that long sections can be collapsed; return (title, Markdown) pairs.
 
-    A section of more than `longest` characters becomes a part with its title. The text between two such parts becomes a
-    part without a title. All parts together are the whole card.
+    A section of more than `longest` characters becomes a part with a title. The text between such sections becomes a
+    part with the title "". The parts concatenated are the whole card.
     """
     starts, titles, in_code = [0], [""], False
     for match in SECTION_OR_FENCE.finditer(card):

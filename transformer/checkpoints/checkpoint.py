@@ -1,4 +1,4 @@
-"""A model folder: configuration, weights, vocabulary, model card and learning curve, which belong together."""
+"""Loads model folders: configuration, weights, vocabulary, model card and learning curve."""
 
 from __future__ import annotations
 
@@ -43,17 +43,18 @@ V = TypeVar("V", bound=TextVocabulary)
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint(Runs, Generic[V]):
-    """The contents of a model folder.
+    """A loaded model folder.
 
     Attributes:
         model: the model, in float32 and in evaluation mode.
-        tokenizer: the tokenizer that the model was trained with; a translator's has two sides.
-        languages: languages of the source and of the target.
-        card: the model card, Markdown; empty if the folder has none.
-        curve: learning curve, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
+        tokenizer: tokenizer that the model was trained with; a `Vocabulary` for translators.
+        languages: source and target language.
+        card: model card in Markdown; empty if the folder has none.
+        curve: learning curve, CSV with the columns `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder
+            has none.
         version: digest that changes whenever the configuration, the vocabulary or a weight changes.
-        device: device of the model.
-        folder: the model folder, or the file of one step's weights; None if the model was made in memory.
+        device: device that the model is on.
+        folder: model folder, or weights file of a training checkpoint; None if the model was created in memory.
     """
 
     model: Transformer
@@ -67,19 +68,19 @@ class Checkpoint(Runs, Generic[V]):
 
     @property
     def config(self) -> TransformerConfig:
-        """The model's shape."""
+        """Model configuration."""
         return self.model.config
 
     @property
     def parameters(self) -> int:
-        """Number of parameters, shared ones counted once."""
+        """Number of parameters, counting shared ones once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def weights(self) -> Weights:
         return weights_of(self.model, self.device)
 
     def model_on(self, device: str | torch.device) -> Transformer:
-        """The model, moved to a device and prepared for inference there; after that it can no longer be trained."""
+        """Move the model to a device and optimise it for inference; it can no longer be trained afterwards."""
         model = self.model.to(device)
         speed_up(model)
         return model
@@ -90,10 +91,10 @@ LanguageModel = Checkpoint[TextVocabulary]
 
 @dataclass(frozen=True)
 class Description:
-    """The contents of a translator's folder, without the model.
+    """A translator's folder, loaded without the weights.
 
     Attributes:
-        config: the model's shape.
+        config: model configuration.
         tokenizer, languages, card, curve: as in `Checkpoint`.
     """
 
@@ -105,19 +106,19 @@ class Description:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
-    """Load a translator with the model on the CPU.
+    """Load a translator onto the CPU.
 
-    A model folder has config.json, model.safetensors and the files of its vocabulary, and optionally README.md,
-    languages.json and learning_curve.csv. The seals in the weights' file show that the files belong together. Until
-    they have been checked, no weight is used, and no tensor is created with a size that only config.json states.
+    A model folder contains config.json, model.safetensors and vocabulary files, and optionally README.md,
+    languages.json and learning_curve.csv. Checksums in the weights file prove that the files belong together. They are
+    verified before any weight is used, and before a tensor is created with a size that only config.json states.
 
     Args:
-        folder: a model folder, or the file weights-STEP.safetensors of a training run, whose other files are in the
-            run's model folder.
+        folder: model folder, or a training run's weights-STEP.safetensors, whose other files are in the run's model
+            folder.
 
     Raises:
-        CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
-            the model does not translate.
+        CheckpointError: a file is missing or damaged, the files do not belong together, memory is insufficient, or the
+            model is not a translator.
     """
     written = read_text(files_of_model(folder) / CONFIG)
     config = _config(folder, written)
@@ -126,15 +127,15 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
-    """Load a language model's folder, with the model on a device; it can no longer be trained.
+    """Load a language model onto a device, for inference only.
 
     Args:
-        folder: folder that `transformer.training` made, or folder of a GPT-2 (see `transformer.checkpoints.gpt2`).
-        device: "cuda", "mps" or "cpu"; None takes the fastest available.
+        folder: model folder made by `transformer.training`, or a GPT-2 folder (see `transformer.checkpoints.gpt2`).
+        device: "cuda", "mps" or "cpu"; None selects the fastest device available.
 
     Raises:
         CheckpointError: as in `load_checkpoint`, or the model is a translator.
-        DeviceError: the device is missing, or has too little memory for the model.
+        DeviceError: the device is not available, or has too little memory for the model.
     """
     device = chosen_device(device)
     written = read_text(files_of_model(folder) / CONFIG)
@@ -150,11 +151,11 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
 
 
 def load_description(folder: Path) -> Description:
-    """Read everything in a translator's folder except its weights, which are neither loaded nor checked.
+    """Load everything in a translator's folder except the weights, which are neither loaded nor verified.
 
     Raises:
-        CheckpointError: a file is missing or damaged, the vocabulary is not the one of the weights, or the model does
-            not translate.
+        CheckpointError: a file is missing or damaged, the vocabulary does not match the weights, or the model is not a
+            translator.
     """
     folder = files_of_model(folder)
     config = _config(folder, read_text(folder / CONFIG))
@@ -166,7 +167,7 @@ def load_description(folder: Path) -> Description:
 
 
 def weights_of(model: Transformer, device: str) -> Weights:
-    """A model's parameters as read-only arrays; on the CPU they share the model's memory.
+    """Return a model's parameters as read-only arrays, which share the model's memory on the CPU.
 
     Raises:
         DeviceError: the device ran out of memory.
@@ -189,7 +190,13 @@ def _read_gpt2(folder: Path) -> LanguageModel:
 
 
 def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
-    """Read a model of `transformer.training` or `transformer.interop`; `written` is the text of its config.json."""
+    """Load a model made by `transformer.training` or `transformer.interop`.
+
+    Args:
+        folder: as in `load_checkpoint`.
+        config: model configuration.
+        written: content of config.json, for the checksum.
+    """
     path, folder = folder, files_of_model(folder)
     if path == folder:
         one_file = not (folder / SYMBOLS).exists()
@@ -218,7 +225,7 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
 
 
 def _is_gpt2(written: str) -> bool:
-    """Whether a config.json is one of Hugging Face's; `read_gpt2` then accepts or rejects it."""
+    """Whether a config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
     try:
         values = json.loads(written)
     except (ValueError, RecursionError):
@@ -254,7 +261,7 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """Shapes of some parameters that together determine every size of a configuration; no tensor is created."""
+    """Return the expected shapes of a few parameters that together confirm all sizes in a configuration."""
     sizes: dict[str, tuple[int, ...]] = {}
     for stack, layers, side, vocabulary in (
         ("encoder", config.encoder_layers, "source", config.source_vocabulary),
@@ -266,7 +273,7 @@ def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
         if layers and config.position_limit is not None:
             sizes[f"{side}_positions.table"] = config.position_limit, config.d_model
     if config.tied_embeddings == "all":
-        # Shared parameters are listed once, under the first of their names.
+        # A shared parameter is stored once, under its first name.
         del sizes["target_embedding.weight"]
     if config.attention == "compressed":
         sizes["decoder_layers.0.self_attention.compression.keys.weight"] = config.d_model, config.d_head, config.stride

@@ -1,4 +1,4 @@
-"""Reads the untrusted files of a model folder within size limits, without executing any code in them."""
+"""Reads untrusted files of Hugging Face model folders, with size limits and without executing any code in them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ SAVE_AGAIN = f"load the model with today's transformers and save it again, which
 
 
 class Folder:
-    """A folder of files with known names; a link may lead only into the folder itself or into the hub's cache.
+    """A Hugging Face model folder. Symbolic links may only point into the folder or the Hub's cache.
 
     Args:
         path: path of the folder.
 
     Raises:
-        CheckpointError: there is no such folder.
+        CheckpointError: the folder does not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class Folder:
             self._roots.append(real.parent.parent / "blobs")
 
     def has(self, name: str) -> bool:
-        """Whether the name exists, even as a dangling link."""
+        """Whether a file of this name exists, even as a dangling link."""
         return os.path.lexists(self.path / name)
 
     def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
@@ -88,13 +88,13 @@ class Folder:
     def weights(
         self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = SAVE_AGAIN
     ) -> dict[str, Tensor]:
-        """Read all tensors by name, on the CPU, in float32.
+        """Read all weights by name, as float32 tensors on the CPU.
 
         Args:
-            allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch then unpickles
-                nothing but weights.
-            left_out: names of tensors that are not weights and may have any type, such as masks.
-            otherwise: end of the error message, with advice for weights that exist only as a pickle.
+            allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch unpickles only
+                tensors and plain containers from it.
+            left_out: pattern for names of tensors to skip because they are not weights, such as masks.
+            otherwise: advice at the end of the error message if the weights exist only as a pickle.
 
         Raises:
             CheckpointError: there are no weights, or they are damaged, not finite, or not of a float type.
@@ -116,10 +116,10 @@ class Folder:
         return weights
 
     def weight_files(self) -> tuple[str, ...]:
-        """Names of the files with the weights: safetensors files if there are any, otherwise pickles.
+        """Return the names of the weight files: safetensors files if there are any, otherwise pickles.
 
         Raises:
-            CheckpointError: there are no weights, or their index cannot be read.
+            CheckpointError: there are no weights, or the index of a split file is invalid.
         """
         for whole, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
             if self.has(whole):
@@ -142,9 +142,9 @@ class Folder:
     def _pickle(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)
         try:
-            # This loads only tensors, numbers, texts and containers of them; anything else raises an error.
+            # weights_only allows tensors, numbers, strings and containers of these; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # For a damaged file, torch calls many readers whose errors are not documented.
+        except Exception as error:  # torch does not document the errors that a damaged file may raise.
             reason = str(error).strip().split("\n")[0]
             raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
         if not isinstance(weights, dict) or not all(
@@ -166,7 +166,7 @@ class Folder:
         try:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError):
-            # Python 3.12 and older raise a RuntimeError if links lead in a circle.
+            # Python 3.12 and older raise a RuntimeError for circular links.
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
             raise CheckpointError(f"The file {path} is a link that leads out of this folder, to {real}.")

@@ -1,4 +1,4 @@
-"""Reads settings from Hugging Face's config.json, and checks that the weights match them."""
+"""Validates settings in a Hugging Face config.json, and checks that the weights match the settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
-    """An integer setting, which must be from 1 to the limit for its name.
+    """Return an integer setting from config.json, which must be from 1 to `largest[name]`.
 
     Raises:
         ValueError: the setting is missing, not an integer, or out of range.
@@ -37,10 +37,10 @@ def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) ->
 
 
 def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
-    """A setting that is true or false.
+    """Return a Boolean setting from config.json.
 
     Raises:
-        ValueError: the value is neither.
+        ValueError: the value is neither true nor false.
     """
     value = settings.get(name, default)
     if type(value) is not bool:
@@ -49,7 +49,7 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def activation(settings: Mapping[str, Any], default: str) -> Activation:
-    """The activation of the feed-forward networks, by this project's name.
+    """Return this project's name for the activation function of the feed-forward networks.
 
     Raises:
         ValueError: the activation is not supported.
@@ -61,10 +61,14 @@ def activation(settings: Mapping[str, Any], default: str) -> Activation:
 
 
 def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Check that the weights, which include every parameter of a model, have the shapes of its parameters.
+    """Check that a model's parameters have the same shapes as the weights to be loaded.
+
+    Args:
+        model: model created from config.json.
+        weights: tensors by parameter name, one for every parameter.
 
     Raises:
-        ValueError: a weight has another shape.
+        ValueError: a weight has a different shape.
     """
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)

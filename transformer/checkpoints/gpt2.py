@@ -1,7 +1,7 @@
 """Converts a Hugging Face GPT-2 folder (Radford et al. 2019) to a `Transformer` and a `ByteTokenizer`.
 
-GPT-2 is the decoder-only Transformer with pre-norm and learned positions, so the model needs no change. Its matrices
-are stored as [inputs, outputs], ours as [outputs, inputs].
+GPT-2 is a decoder-only Transformer with pre-norm and learned positional embeddings, which `Transformer` supports. GPT-2
+stores matrices as [inputs, outputs], this project as [outputs, inputs].
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transformer.text.byte_vocabulary import MERGES
 from transformer.text.pair_tokenizer import IDS
 from transformer.text.segmenters import ONE_FILE
 
-# Limits above the sizes of all existing models. Without them, a few bytes of JSON could request all memory.
+# Size limits, above all existing models, so that an invalid config.json cannot request all memory.
 LARGEST = {
     "n_embd": 8192,
     "n_layer": 96,
@@ -35,16 +35,16 @@ LARGEST = {
     "n_positions": 65_536,
     "vocab_size": 1_000_000,
 }
-# Defaults for sizes that a folder does not state.
+# Default sizes for a config.json that omits them.
 SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
-# Values that other settings must have, because the model computes nothing else; a folder may leave them out.
+# Settings for which only one value is supported; config.json may omit them.
 REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
-# Causal masks, which old files store beside the weights.
+# Causal masks, which old weight files also contain.
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
 EMBEDDED = "target_embedding.weight"
-# Names of the parts of a layer, here and in GPT-2.
+# Names of a layer's modules in this project, and in GPT-2.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
     "self_attention.in_projection": "attn.c_attn",
@@ -55,12 +55,12 @@ LINEAR = {
 
 
 class ImportedLanguageModel(NamedTuple):
-    """The contents of a GPT-2 folder, converted to this project's format.
+    """A GPT-2 model, converted to this project's classes.
 
     Attributes:
         model: the model, in evaluation mode.
-        tokenizer: the vocabulary of the model.
-        weights: names of the files that contain the weights.
+        tokenizer: the model's tokenizer.
+        weights: names of the weight files.
     """
 
     model: Transformer
@@ -69,14 +69,14 @@ class ImportedLanguageModel(NamedTuple):
 
 
 def read_gpt2(folder: Folder) -> ImportedLanguageModel:
-    """Read a folder that Hugging Face's `GPT2LMHeadModel` and `GPT2Tokenizer` have written.
+    """Load a folder saved by Hugging Face's `GPT2LMHeadModel` and `GPT2Tokenizer`.
 
     Args:
-        folder: folder with config.json, the weights in one safetensors file or in several with their index, and either
-            tokenizer.json, or vocab.json and merges.txt.
+        folder: folder with config.json, one or more safetensors files, and either tokenizer.json, or vocab.json and
+            merges.txt.
 
     Raises:
-        CheckpointError: the model is of another kind, or a file is missing, damaged or does not fit the others.
+        CheckpointError: the model is not a GPT-2, or a file is missing, damaged or does not match the others.
     """
     try:
         return _read(folder)
@@ -98,7 +98,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
-    # Rows beyond the vocabulary stand for no text; they only pad the matrix to a rounder number of rows.
+    # Embedding rows beyond the vocabulary are only padding to a round size.
     for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), SkippedInitialisation():
@@ -110,11 +110,11 @@ def _read(folder: Folder) -> ImportedLanguageModel:
 
 
 def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
-    """The tokenizer of a folder; `rows` is the number of tokens that the model has an embedding for.
+    """Load the tokenizer from a folder; `rows` is the number of embedding rows.
 
     Raises:
-        CheckpointError: a file of the tokenizer is missing or cannot be read.
-        ValueError: the tokenizer is of another kind, or damaged.
+        CheckpointError: a tokenizer file is missing or cannot be read.
+        ValueError: the tokenizer is unsupported or damaged.
     """
     if not any(folder.has(name) for name in (ONE_FILE, IDS, MERGES)):
         raise ValueError(
@@ -133,10 +133,10 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
 
 
 def _config(settings: dict[str, Any]) -> TransformerConfig:
-    """The shape of the model, from the values in its config.json.
+    """Convert the values in a GPT-2 config.json to a `TransformerConfig`.
 
     Raises:
-        ValueError: `Transformer` does not support the shape.
+        ValueError: a setting is invalid or not supported.
     """
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
@@ -155,7 +155,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
 
 
 def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> float:
-    """The scale of a layer's scores in GPT-2, divided by their scale in `Transformer`.
+    """Return the factor by which a layer's attention scores in GPT-2 differ from those in `Transformer`.
 
     Raises:
         ValueError: a setting is neither true nor false.
@@ -165,14 +165,14 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """The parameters, float32, by the names in `Transformer`; the output layer is left out if it is the embedding.
+    """Return the float32 parameters by name in `Transformer`, without an output layer tied to the embedding.
 
     Raises:
-        ValueError: a parameter is missing, there is an unknown one, or two contradict each other.
+        ValueError: a parameter is missing, unknown, or contradicts another or config.json.
     """
     found: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():
-        # Old files omit the model's prefix in the names.
+        # Old weight files omit the prefix in parameter names.
         short = name.removeprefix(PREFIX)
         if short in found:
             raise ValueError(f"the weights have {short} twice, with and without {PREFIX!r}")
@@ -187,7 +187,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
     weights = {EMBEDDED: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not flag(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
-    # Two matrices that differ stay separate, whatever config.json says, as in transformers.
+    # Like transformers, keep two different matrices separate, whatever config.json says.
     if output is not None and not torch.equal(output, weights[EMBEDDED]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):
@@ -202,7 +202,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
                 weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
-                # Scores are proportional to the queries, which are the first rows of the projection.
+                # Scores are proportional to the queries, which come from the projection's first rows.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
         raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")

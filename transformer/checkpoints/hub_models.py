@@ -1,4 +1,4 @@
-"""Well-known translation models that are not installed: their languages, their size, and the command to add one."""
+"""Well-known OPUS-MT translation models: languages, size, and the command that installs them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from transformer.text.languages import Languages, language
 
 # An OPUS-MT model has 68 to 78 million parameters, stored as float32.
 NUMBERS, STORED = 77_000_000, 4
-# Codes of the languages that have their own model to English, and of those that have one from English.
+# Languages with a dedicated model into English, and languages with a dedicated model from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
 FROM_ENGLISH = "ar cs da es fi fr he hi hu id it nl ro ru sv uk vi zh"
-# Code of the model that reads 120 languages.
+# Code of the multilingual model, which reads 120 languages.
 MANY = "mul"
 
 
@@ -22,7 +22,7 @@ class HubModel:
     """An OPUS-MT model on the Hugging Face Hub.
 
     Attributes:
-        source, target: codes of its languages, which are parts of the model's name.
+        source, target: language codes, as in the model's name on the Hub.
     """
 
     source: str
@@ -37,17 +37,17 @@ class HubModel:
 
     @property
     def folder(self) -> str:
-        """Name of the folder that `command` writes."""
+        """Name of the folder that `command` creates."""
         return f"{self.source}-{self.target}"
 
     @property
     def command(self) -> str:
-        """The command that downloads the model and writes its folder."""
+        """Shell command that downloads the model and creates the model folder."""
         return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN}/{self.folder}"
 
     @property
     def needs(self) -> str:
-        """The disk space and the memory that the model takes, as a text for the screen."""
+        """Text for the user about the disk space and memory that the model needs."""
         held, loading = memory_of(NUMBERS, STORED)
         return (
             f"about {gigabytes(NUMBERS * STORED)} on disk and {gigabytes(held)} of memory, and up to "
@@ -56,7 +56,7 @@ class HubModel:
 
 
 def hub_models() -> dict[str, HubModel]:
-    """All addable models by the names of their folders: those that read English first, then sorted by language."""
+    """Return all listed models by folder name: models from English first, then models into English."""
     found = [HubModel("en", code) for code in FROM_ENGLISH.split()]
     found += [HubModel(code, "en") for code in TO_ENGLISH.split()]
     found.sort(key=lambda each: (each.source != "en", str(each)))
@@ -64,5 +64,5 @@ def hub_models() -> dict[str, HubModel]:
 
 
 def model_for(source: str) -> HubModel:
-    """The model that reads a language and writes English; the model for many languages if the language has none."""
+    """Return the model from a language into English; the multilingual model if the language has no dedicated one."""
     return hub_models().get(f"{source}-en") or HubModel(MANY, "en")

@@ -1,4 +1,4 @@
-"""The learning curve of a training run: measurements every few steps, in a file in the model's folder."""
+"""Reads and writes a training run's learning curve, a CSV file in the model folder."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ VALIDATED = ("validation_loss", "validation_chrf")
 
 @dataclass(frozen=True)
 class Validation:
-    """Validation results of the weights at one step.
+    """Validation results after a training step.
 
     Attributes:
         loss: mean loss over the validation data, in nats per token, including label smoothing.
-        chrf: chrF of greedy translations of the first pairs, 0 to 100; None for a model that does not translate.
+        chrf: chrF of greedy translations of the first validation pairs, 0 to 100; None for language models.
     """
 
     loss: float
@@ -43,14 +43,13 @@ class Validation:
 
 
 def check_curve(text: str) -> None:
-    """Check that a text is a learning curve.
+    """Check that the content of a file is a learning curve.
 
     Args:
-        text: content of the file; empty if there is none.
+        text: content of the file; "" if the file does not exist.
 
     Raises:
-        ValueError: the columns are not FIELDS, or a row has a value that is not a finite number; the message names the
-            line.
+        ValueError: the columns are not FIELDS, or a value is not a finite number; the message names the line.
     """
     if not text:
         return
@@ -73,16 +72,16 @@ def _valid(name: str, value: str) -> bool:
 
 
 class Curve:
-    """A CSV file with the columns FIELDS, to which rows are appended."""
+    """Appends measurements to a learning curve file, a CSV with the columns FIELDS."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def truncate(self, step: int) -> None:
-        """Remove the rows after `step`, because an interrupted run takes those steps again.
+        """Remove the rows after `step`, which a resumed training run will write again.
 
         Raises:
-            ValueError: the file is not a learning curve, so no page would show the added rows.
+            ValueError: the file is not a valid learning curve.
             OSError: the file cannot be written; the old file is unchanged.
         """
         text = self._whole_lines()
@@ -98,7 +97,7 @@ class Curve:
             _append(unfinished, kept)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
-        """Append a row of formatted values; validation columns stay empty if nothing was validated."""
+        """Append a row of formatted values; `validation` is None if the step had no validation."""
         values = dict(row)
         if validation:
             values["validation_loss"] = f"{validation.loss:.4f}"
@@ -109,7 +108,7 @@ class Curve:
             _append(self.path, [values])
 
     def _whole_lines(self) -> str:
-        """The complete rows of the file; a power failure or a full disk may leave an incomplete one."""
+        """Return the file's complete lines; a power failure or a full disk may leave an incomplete last line."""
         try:
             text = self.path.read_bytes().decode("utf-8")
         except FileNotFoundError:
@@ -128,7 +127,7 @@ class Curve:
 
 
 def _append(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Append rows to a file; a new or empty file first gets the names of the columns."""
+    """Append rows to a CSV file, after a header row if the file is new or empty."""
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         if not file.tell():

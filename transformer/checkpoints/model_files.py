@@ -1,4 +1,4 @@
-"""Writes, seals and checks the files of a model folder, of a translator or of a language model."""
+"""Writes model folders with checksums, and reads and verifies their weights."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from transformer.files.tensors import bytes_of, opened, read_sealed, read_tensor
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-# safetensors' names of the types that weights may have.
+# Allowed data types of weights, as named by safetensors.
 FLOATING = frozenset({"F16", "BF16", "F32"})
-# Former names of the parts of a language model; they are from the time when it was a separate class.
+# Old module names in language models, from when they were a separate class, and the current names.
 FORMER_PARTS = {
     "embedding": "target_embedding",
     "positions": "target_positions",
     "layers": "decoder_layers",
     "norm": "decoder_norm",
 }
-# Compressed attention once kept its convolutions beside the self-attention.
+# In old files, the convolutions of compressed attention are outside the self-attention module.
 FORMER_COMPRESSION = re.compile(r"^(decoder_layers\.\d+)\.compression\.")
 
 
 class Config(Protocol):
-    """The shape of a model, as it is written to config.json."""
+    """A model configuration that can be written to config.json."""
 
     def to_json(self) -> str: ...
 
 
 class VocabularyFiles(Protocol):
-    """The files of a vocabulary and their fingerprint; see `transformer.text.vocabulary.TextVocabulary`."""
+    """A vocabulary's files and fingerprint, as in `transformer.text.vocabulary.TextVocabulary`."""
 
     files: Mapping[str, bytes]
 
@@ -51,10 +51,10 @@ class VocabularyFiles(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SealedWeights:
-    """The weights of a model folder; their seal shows that they were saved with its configuration.
+    """A model's weights, whose checksum has been verified.
 
     Attributes:
-        tensors: weights by name.
+        tensors: weights by parameter name.
         tokenizer: fingerprint of the vocabulary that the model was trained with.
     """
 
@@ -69,14 +69,14 @@ class SealedWeights:
 def save_model(
     folder: Path, config: Config, weights: Mapping[str, Tensor], tokenizer: VocabularyFiles, *, exact: bool = False
 ) -> None:
-    """Write a model folder, each file as a whole or not at all. An existing model card is kept.
+    """Write a model folder, replacing each file atomically. An existing model card is kept.
 
     Args:
-        folder: model folder, created if it is missing.
-        config: configuration of the model.
-        weights: parameters by name, as `named_parameters` lists them, shared ones once.
-        tokenizer: vocabulary of the model; its fingerprint is stored with the weights.
-        exact: whether a weight that rounding to float16 would change is stored in float32.
+        folder: model folder, created if missing.
+        config: model configuration.
+        weights: parameters by name, as listed by `named_parameters`, with shared parameters once.
+        tokenizer: the model's vocabulary, whose fingerprint is stored with the weights.
+        exact: whether to store a tensor in float32 if float16 would change any of its values.
 
     Raises:
         OSError: a file cannot be written.
@@ -89,7 +89,7 @@ def save_model(
     stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
     seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config.to_json(), stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
-    # config.json is written last, because a folder that has one counts as a model folder.
+    # Written last, because a folder with a config.json counts as a model folder.
     with replaced(folder / CONFIG) as file:
         file.write_text(config.to_json(), encoding="utf-8")
 
@@ -97,20 +97,20 @@ def save_model(
 def read_weights(
     folder: Path, config: str, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
 ) -> SealedWeights:
-    """Read the weights of a model folder after checking their seals.
+    """Read the weights from a model folder, and verify the checksums.
 
     Args:
         folder: model folder.
-        config: the text of its config.json.
-        sizes: shapes of some parameters that together determine every size of the configuration.
-        vocabulary: file name of a vocabulary with only one file. It must match the seal before a third-party library
-            parses it.
+        config: content of config.json.
+        sizes: expected shapes of a few parameters that together confirm all sizes in the configuration.
+        vocabulary: name of the vocabulary file, if the vocabulary has only one. The file's checksum is verified before
+            a third-party library parses it. "" skips this check.
 
     Raises:
-        CheckpointError: a file is missing, damaged or does not belong to the others, a weight is not finite, or there
-            is too little memory.
+        CheckpointError: a file is missing, damaged or does not belong to the others, a weight is not finite, or memory
+            is insufficient.
     """
-    # The memory is checked before the file is mapped, because even mapping a large file may fail.
+    # Check before mapping, because even mapping a large file can fail.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
     with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -122,7 +122,7 @@ def read_weights(
     _check_shapes(sizes, found, folder)
     with reading(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    # The seal covers the JSON as `to_json` writes it, so that white space that was changed later does not matter.
+    # The checksum covers the JSON as formatted by `to_json`, so later changes of white space do not matter.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
@@ -132,14 +132,15 @@ def read_weights(
 
 
 def read_step(path: Path, advice: str) -> dict[str, Tensor]:
-    """The weights of one step of a training run.
+    """Read the weights of a training checkpoint.
 
     Args:
-        advice: argument of `read_sealed`.
+        path: the checkpoint's weights file.
+        advice: as in `read_sealed`.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: it is damaged, or has the weights of another step than its name says.
+        ValueError: the file is damaged, or its weights are not from the step in the file name.
     """
     found = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
@@ -150,10 +151,14 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
 
 
 def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
-    """The weights of one step, for the configuration and the vocabulary of its run's model folder.
+    """Read a training checkpoint's weights, after verifying the vocabulary in the run's model folder.
+
+    Args:
+        path: the checkpoint's weights file.
+        vocabulary: name of the vocabulary file.
 
     Raises:
-        CheckpointError: as `read_weights`.
+        CheckpointError: as in `read_weights`.
     """
     folder = files_of_model(path)
     check_memory(folder, memory_needed(path), memory_available())
@@ -167,10 +172,10 @@ def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
 
 
 def check_vocabulary(path: Path) -> None:
-    """Check that a vocabulary belongs to the weights beside it, before a third-party library parses it.
+    """Check that a vocabulary file matches the weights in its folder, before a third-party library parses the file.
 
     Raises:
-        CheckpointError: the vocabulary does not belong to the weights, or a file is missing or damaged.
+        CheckpointError: the vocabulary does not match the weights, or a file is missing or damaged.
     """
     with reading(path.parent / WEIGHTS), opened(path.parent / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -178,12 +183,12 @@ def check_vocabulary(path: Path) -> None:
 
 
 def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[str] = (WEIGHTS,)) -> str:
-    """A digest that changes whenever the configuration, a file of the vocabulary or a weight in a model folder does.
+    """Return a digest of a model folder's configuration, vocabulary files and weights.
 
     Args:
         folder: model folder.
-        tokenizer: vocabulary of the model.
-        weights: names of the files that contain the weights.
+        tokenizer: the model's vocabulary.
+        weights: names of the weight files.
 
     Raises:
         CheckpointError: a file is missing or cannot be read.
@@ -196,22 +201,27 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 
 
 def current_name(name: str) -> str:
-    """The current name of a parameter whose name may come from an older file."""
+    """Return the current name of a parameter in a weights file of any version."""
     part, dot, rest = name.partition(".")
     return FORMER_COMPRESSION.sub(r"\1.self_attention.compression.", FORMER_PARTS.get(part, part) + dot + rest)
 
 
 def _stored(weight: Tensor, exact: bool) -> Tensor:
-    """Convert a weight to float16, or with `exact` to float32 if float16 would change it."""
+    """Convert a tensor to float16; with `exact`, to float32 if float16 would change any of its values."""
     half = weight.half()
     return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
 
 
 def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
-    """Copy the weights of a folder into its model, and prepare the model for inference.
+    """Copy weights into a model, and switch the model to evaluation mode without gradients.
+
+    Args:
+        model: model to fill.
+        weights: weights for all parameters.
+        folder: model folder, for error messages.
 
     Raises:
-        CheckpointError: a weight is missing or unknown, or has another shape.
+        CheckpointError: a weight is missing, is unknown, or has the wrong shape.
     """
     expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     _check_shapes(expected, weights.shapes, folder, complete=True)
@@ -220,7 +230,7 @@ def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
 
 
 def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
-    """Copy weights into a model; there must be one for each parameter, with its name and shape."""
+    """Copy weights into a model's parameters of the same names and shapes."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -233,16 +243,16 @@ def _check_shapes(
     *,
     complete: bool = False,
 ) -> None:
-    """Check that weights have the shapes that the configuration requires.
+    """Check that the weights have the shapes required by the configuration.
 
     Args:
-        expected: shapes that the configuration requires, by name.
-        found: shapes in the file, by name.
-        folder: model folder, for the message.
-        complete: whether the file must not have other weights.
+        expected: required shapes, by parameter name.
+        found: shapes in the file, by parameter name.
+        folder: model folder, for error messages.
+        complete: whether weights not in `expected` are an error.
 
     Raises:
-        CheckpointError: a weight is missing or unknown, or has another shape.
+        CheckpointError: a weight is missing, is unknown, or has the wrong shape.
     """
     names = {*expected, *found} if complete else {*expected}
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))
@@ -254,7 +264,7 @@ def _check_shapes(
 
 
 def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
-    """Reject weights with a number that is not finite; None stands for weights of another type."""
+    """Raise a CheckpointError if a weight is not finite, or if `weights` is None (an unsupported data type)."""
     if weights is None or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
             f"The weights in {path} are not all finite numbers: their training diverged. Train again with a lower "
@@ -263,7 +273,7 @@ def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
 
 
 def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
-    """Raise a CheckpointError unless a vocabulary matches the seal in the metadata of the weights."""
+    """Raise a CheckpointError unless a vocabulary file matches the checksum in the weights' metadata."""
     if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
             f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
@@ -271,7 +281,7 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
 
 
 def _fingerprint(config: str, weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a configuration in JSON and of the weights that were made for it, in hexadecimal."""
+    """Return the SHA-256 of a JSON configuration and the weights, in hexadecimal."""
     digest = hashlib.sha256(config.encode())
     for name, weight in sorted(weights.items()):
         digest.update(name.encode())

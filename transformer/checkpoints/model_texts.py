@@ -1,4 +1,4 @@
-"""Reads the text files of a model folder up to a size limit, with errors of one line."""
+"""Reads a model folder's text files with size limits, and turns failures into one-line errors."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from transformer.files.small_files import read_beginning, read_small, read_small
 
 CARD = "README.md"
 CURVE = "learning_curve.csv"
-# The weights of one step in the folder of a training run, and the run's model folder beside them. The name contains the
-# step, with at least seven digits.
+# Names in a training run's folder: checkpoint weights, with a step number of at least seven digits, and the model
+# folder.
 STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 RUN_MODEL = "model"
 RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
 
 
 def files_of_model(path: Path) -> Path:
-    """The folder with the configuration and the vocabulary of a model: a model folder, or the weights of a step."""
+    """Return the folder with a model's configuration and vocabulary.
+
+    Args:
+        path: model folder, or a training checkpoint's weights file.
+    """
     return path.parent / RUN_MODEL if STEP_WEIGHTS.fullmatch(path.name) else path
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file that a model folder must have.
+    """Read a required file of a model folder.
 
     Raises:
         CheckpointError: the file is missing, too large, or cannot be read.
@@ -38,7 +42,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file that a model folder must have.
+    """Read a required text file of a model folder.
 
     Raises:
         CheckpointError: as in `read_bytes`, or the file is not UTF-8.
@@ -48,7 +52,7 @@ def read_text(path: Path) -> str:
 
 
 def read_card(folder: Path) -> str:
-    """Read as much of a model folder's card as a page shows; empty if there is no card.
+    """Read a model folder's card, up to the length shown on a page; "" if there is no card.
 
     Raises:
         CheckpointError: the card is not text, or cannot be read.
@@ -61,7 +65,7 @@ def read_card(folder: Path) -> str:
 
 
 def read_curve(folder: Path) -> str:
-    """Read the learning curve of a model folder; empty if there is none.
+    """Read a model folder's learning curve; "" if there is none.
 
     Raises:
         CheckpointError: the file is not a learning curve, or cannot be read.
@@ -77,10 +81,13 @@ def read_curve(folder: Path) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn an error of reading a file of a model folder into a CheckpointError that names the file.
+    """Context manager that converts an OSError or ValueError from reading a file to a CheckpointError.
+
+    Args:
+        path: file that the block reads, named in the error message.
 
     Raises:
-        CheckpointError: the file is missing, cannot be read, or raised a ValueError.
+        CheckpointError: the file is missing, cannot be read, or is invalid.
     """
     try:
         yield

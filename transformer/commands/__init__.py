@@ -1,1 +1,1 @@
-"""The command-line interfaces of the library, one file for each command or group of related commands."""
+"""Command-line interfaces of the library, one module per command or group of related commands."""

@@ -68,10 +68,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield the pairs of a file in order; with `own`, each source and None for the model's own translation.
+    """Yield the (source, target) pairs in a file; with `own`, the target is None, for the model's own translation.
 
     Raises:
-        FileNotFoundError, ValueError: as in `read_lines`; the latter also for a line without a tab.
+        FileNotFoundError: as in `read_lines`.
+        ValueError: as in `read_lines`, or a line has no tab.
     """
     for number, line in read_lines(path):
         source, tab, rest = line.partition("\t")
@@ -81,10 +82,10 @@ def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
 
 
 def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translator) -> Aligner:
-    """Return an aligner made of the heads that the user named.
+    """Return an aligner that uses the heads named by the user.
 
     Raises:
-        ValueError: they are not heads of one layer of the model's cross-attention.
+        ValueError: the heads are not cross-attention heads of a single layer.
     """
     kinds, layers, numbers = zip(*map(parse_head, heads), strict=True)
     fits = layers[0] < translator.config.decoder_layers and max(numbers) < translator.config.heads

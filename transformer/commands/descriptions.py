@@ -1,4 +1,4 @@
-"""Describes measurements over many sentences, as text for a terminal."""
+"""Formats measurements over many sentences as text for the terminal."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
 
 
 def describe_matches(found: HeadMatches) -> str:
-    """Describe each kind's mean similarity, its two null values, and its best match."""
+    """Describe the mean similarity, the two null values and the best match for each attention kind."""
     lines = [f"{found.sentences} sentences"]
     for kind, each in found.kinds.items():
         lines += [

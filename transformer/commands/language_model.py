@@ -24,7 +24,7 @@ from transformer.values.decoding_settings import METHODS, DecodingSettings
 DEFAULTS = DecodingSettings()
 # Number of the best heads to print.
 SHOWN = 3
-# Limit of the tokens to write, which takes minutes. A model without learned positions has no limit of its own.
+# Maximum number of tokens to generate, which takes minutes. Models without learned positions have no other limit.
 MAX_LIMIT = 65_536
 
 

@@ -36,7 +36,7 @@ from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES
 
 SENTENCES = ASSETS / "sentences.txt"
-# Each process loads its own model, so a typing error in the number could fill the memory.
+# Every process loads a copy of the model, so a typo in the number of processes could fill the memory.
 MAX_PROCESSES = 256
 # Number of random orders in which heads are removed.
 SEEDS = 3
@@ -103,7 +103,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """Read the lines of a file that are not blank.
+    """Read all lines of a file that are not blank.
 
     Raises:
         ValueError: every line is blank, or a line is not UTF-8.
@@ -115,7 +115,7 @@ def read_sentences(path: Path) -> list[str]:
 
 
 def model_of(options: argparse.Namespace) -> Translator:
-    """Load the model to measure. Call this last, after all input was checked, because loading takes a while."""
+    """Load the model to measure. Check all other input first, because loading takes a while."""
     return Translator.load(options.model, options.device)
 
 
@@ -138,7 +138,7 @@ def measure(options: argparse.Namespace) -> None:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, found.sentences, found.heads)
     write_text(options.output, statistics.to_json() + "\n")
-    # Delete the state only now: writing the result can fail after half a day, for example if the disk is full.
+    # Delete the state only after the result is written: writing can fail after half a day, for example on a full disk.
     state.unlink(missing_ok=True)
     print(describe_heads(statistics))
 
@@ -157,7 +157,7 @@ def match(options: argparse.Namespace) -> None:
 
 
 def state_of(options: argparse.Namespace) -> Path:
-    """Return the path of the state file, after checking it and the sentences before a model is loaded."""
+    """Check the state file and the sentences, before a model is loaded, and return the path of the state file."""
     state = options.output.with_name(f"{options.output.name}.partial")
     check_output(state)
     check_corpus(options.sentences)

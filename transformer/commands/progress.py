@@ -1,4 +1,4 @@
-"""The progress of a long measurement on the terminal, and its interruption."""
+"""Reports the progress of a long measurement on the terminal, and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Clock:
 
 @contextmanager
 def resumable(state: Path, part: int) -> Iterator[None]:
-    """Report at Ctrl-C what is kept; the state is saved after every `part` sentences."""
+    """Context manager that reports on Ctrl-C how much is saved; the state is saved after every `part` sentences."""
     try:
         yield
     except KeyboardInterrupt:

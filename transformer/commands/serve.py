@@ -15,7 +15,7 @@ from transformer.files.terminal import MAX_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
-# Limit over all machines of a cluster, because a typing error could start countless processes.
+# Maximum number of replicas on all machines of a cluster, because a typo could start countless processes.
 MAX_REPLICAS = 1_000
 
 

@@ -69,7 +69,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def learn(config: TaskConfig, watch: str | None) -> TaskRun:
-    """Take all training steps and report the progress from time to time."""
+    """Train on a task, and report the progress regularly."""
     trainer = TaskTrainer(config, watch)
     while not trainer.finished:
         trainer.advance(steps=-(-config.steps // LINES))

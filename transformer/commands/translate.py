@@ -109,13 +109,13 @@ def describe(translator: Translator) -> str:
 
 
 def in_language(translator: Translator, text: str, language: str) -> str:
-    """Return the text with the code of the language that the model should write.
+    """Prefix a source text with a target language code.
 
     Args:
-        language: code of the language, "fra" or ">>fra<<".
+        language: target language code, "fra" or ">>fra<<".
 
     Raises:
-        TextError: the model does not write this language, or the text asks for another one.
+        TextError: the model does not support the language, or the text already has a different code.
     """
     codes = translator.tokenizer.codes
     inside = language.removeprefix(">>").removesuffix("<<")
@@ -129,10 +129,10 @@ def in_language(translator: Translator, text: str, language: str) -> str:
 
 
 def patched(translator: Translator, text: str, options: argparse.Namespace) -> Interventions:
-    """Return the patches that the options ask for. The other sentence reads the given or the model's own translation.
+    """Return interventions with the patches requested on the command line.
 
     Raises:
-        InterventionError: there are patches without another sentence, or vice versa.
+        InterventionError: there are patches without another sentence, or another sentence without patches.
     """
     if not (options.patch and options.other):
         raise InterventionError("--patch and --other belong together: give a place and another sentence.")
@@ -142,9 +142,9 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
-    """Print the draws' translations, and under each draw the log-probability of the unchanged model's translation.
+    """Print each draw's translation, and the log-probability that the draw gives the unchanged model's translation.
 
-    Return the trace of the first draw, which reads the given translation or writes its own.
+    Return the trace of the first draw, for the given translation or the draw's own.
 
     Raises:
         InterventionError: no head is resampled.

@@ -1,4 +1,4 @@
-"""attention-atlas verify FILE: reruns a saved experiment and reports whether its numbers are the same."""
+"""attention-atlas verify FILE: reruns a saved experiment and reports whether the results match the saved ones."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def verify(path: Path, load: Any, folder: Path | None) -> list[Report]:
-    """Rerun the experiments in a file and compare their numbers.
+    """Rerun the experiments in a file, and compare the results with the saved ones.
 
     Raises:
-        AtlasError, OSError, ValueError: one cannot be checked.
+        AtlasError, OSError, ValueError: an experiment cannot be read or rerun.
     """
     folders, reports = {**language_model_folders(), **model_folders()}, []
     for experiment in Experiment.read_all(read_small(path, MAX_FIGURE)):

@@ -1,1 +1,1 @@
-"""Decoding: methods that choose the next token. Each is a generator of steps and uses a key/value cache."""
+"""Decoding methods: greedy decoding, beam search and sampling, all generators of steps that use a key/value cache."""

@@ -1,4 +1,4 @@
-"""Beam search: at every step it keeps the few best hypotheses and prunes the rest."""
+"""Beam search, which keeps the best few hypotheses at every step and prunes the rest."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from transformer.values.translation import HypothesisState
 
 @dataclass(frozen=True, eq=False)
 class BeamStep(Step):
-    """One step of a beam search: N hypotheses read one token each, and M expansions compete to continue them.
+    """One step of beam search: N hypotheses (rows) read one token each, and M expansions compete to extend them.
 
-    The expansions of a sentence are adjacent, best score first. Only the expansions of a hypothesis that could survive
-    are listed; all others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
+    Expansions of the same sentence are adjacent, best score first. Expansions that could never survive are not listed.
+    The next step's rows are the expansions with fate ALIVE, in order.
 
     Attributes:
-        score: as in `Step`; for an imported model, the sum of the scores after the changes that its settings of
-            `generate` make. Hypotheses are ranked by it.
-        sentence: index in the batch of each row's sentence, [N].
-        parent: the row that each expansion continues, [M].
+        score: as in `Step`, and used to rank hypotheses. Imported models may modify the summed values according to
+            their `generate` settings.
+        sentence: batch index of each row's sentence, [N].
+        parent: row that each expansion extends, [M].
         penalised: score divided by the length penalty, float64 [M].
         fate: `HypothesisState` of each expansion, [M].
-        rank: rank of each expansion's token in its parent's distribution, [M]; 1 is the most likely. None unless
-            captured.
+        rank: rank of each expansion's token in the predicted distribution, [M]; 1 is the most likely. None if the
+            search ran without `capture`.
     """
 
     sentence: Tensor
@@ -43,7 +43,7 @@ class BeamStep(Step):
     rank: Tensor | None
 
     def lean(self) -> BeamStep:
-        """The step without the distribution over the vocabulary, which takes nearly all of its memory."""
+        """Return a copy without the distribution over the vocabulary, which uses nearly all of a step's memory."""
         nothing = self.distribution.log_probs.new_empty(0)
         return replace(self, distribution=Distribution(nothing, self.distribution.rows))
 
@@ -60,16 +60,16 @@ def beam_search(
 ) -> Iterator[BeamStep]:
     """Search for the best translations of B sentences in one batch.
 
-    At each step, the `beam_size` best expansions of a sentence's live hypotheses without the end symbol continue. An
-    expansion with the end symbol ends its hypothesis if it is among the `beam_size` best of all expansions. It does not
-    take the place of another. All expansions of a step have the same length. The length penalty therefore only decides
-    between hypotheses that end at different steps.
+    At each step, a sentence's `beam_size` best expansions without the end symbol stay live. An expansion with the end
+    symbol ends its hypothesis if it ranks among the `beam_size` best of all expansions. It takes no live expansion's
+    place. Expansions of one step have equal lengths, so the length penalty only affects comparisons between hypotheses
+    that end at different steps.
 
-    A sentence is done in either of two cases:
+    The search for a sentence stops in either of two cases:
 
-    - No live hypothesis could overtake the best ended one, even if all its further tokens were certain.
-    - `beam_size` hypotheses have ended, and no live one currently scores higher than the best of them. A longer one
-      might still overtake it. Because of this, and because of pruning, the search is not exact.
+    - No live hypothesis could overtake the best ended hypothesis, even if its remaining tokens had probability 1.
+    - `beam_size` hypotheses have ended, and no live hypothesis currently scores higher than the best of them. This
+      rule and the pruning make the search inexact: a live hypothesis might still have overtaken the best one.
 
     For a model with `config.generation`, hypotheses end and are ranked as in Hugging Face's `generate`
     (`_GenerateEndRule`).
@@ -79,10 +79,10 @@ def beam_search(
         beam_size, length_penalty: as in `DecodingSettings`; a beam of 1 is greedy decoding.
 
     Yields:
-        A step for each token, until every sentence is done.
+        One step per token, until the search for every sentence has stopped.
 
     Raises:
-        ValueError: a setting is out of range, or the constraints cannot be followed.
+        ValueError: a setting is out of range, or no token satisfies the constraints.
     """
     if not 1 <= beam_size <= MAX_BEAM_SIZE:
         raise ValueError(f"beam_size must be 1 to {MAX_BEAM_SIZE}, not {beam_size}")
@@ -96,8 +96,8 @@ def beam_search(
     if generation is not None:
         ending_rule = _GenerateEndRule(sentences, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
-    # A row is a live hypothesis: the sentence that it belongs to, and the sum of its log-probabilities. These small
-    # arrays stay on the CPU, in float64; see `Step.score`.
+    # Sentence index and score of each row, which is a live hypothesis. These small arrays stay on the CPU, in float64;
+    # see `Step.score`.
     sentence = np.arange(sentences)
     score = np.zeros(sentences)
     for number in range(limit):
@@ -142,20 +142,20 @@ class _EndRule:
 
     def __init__(self, sentences: int, beam_size: int, limit: int, length_penalty: float) -> None:
         self.sentences, self.beam_size, self.limit, self.length_penalty = sentences, beam_size, limit, length_penalty
-        # The best scores of ended hypotheses, best first, [B, beam_size].
+        # Penalised scores of each sentence's best ended hypotheses, best first, [B, beam_size].
         self.best = np.full((sentences, beam_size), -np.inf)
 
     def divisor(self, length: int) -> float:
-        """The divisor of the score of a hypothesis of `length` tokens."""
+        """Return the length penalty, the divisor for the score of a hypothesis with `length` tokens."""
         return length_penalty_factor(length, self.length_penalty)
 
     def done(self, length: int, owner: np.ndarray, ended: np.ndarray, live: np.ndarray) -> np.ndarray:
-        """Whether the search for each sentence is done after a step, bool [B].
+        """Record the hypotheses that ended at a step, and return whether each sentence's search is done, bool [B].
 
         Args:
-            length: number of tokens after the step.
-            owner, ended: sentence and penalised score of each hypothesis that ended at this step.
-            live: the best score among each sentence's live hypotheses, [B].
+            length: number of tokens per hypothesis after the step.
+            owner, ended: sentence and penalised score of each hypothesis that ended at the step.
+            live: best score among each sentence's live hypotheses, [B].
         """
         for sentence, score in zip(owner, ended, strict=True):
             kept = np.append(self.best[sentence], score)
@@ -193,24 +193,23 @@ class _GenerateEndRule(_EndRule):
 
 
 def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -> float:
-    """The divisor of a score, ((5 + length) / 6)^alpha (Wu et al. 2016, "Google's Neural Machine Translation System",
+    """Return the length penalty ((5 + length) / 6)^alpha (Wu et al. 2016, "Google's Neural Machine Translation System",
     section 7, equation 14).
 
     Args:
-        length: number of tokens predicted, the end symbol included.
-        length_penalty: the exponent alpha; 0 means no penalty, larger values favour long hypotheses.
+        length: number of predicted tokens, including the end symbol.
+        length_penalty: exponent alpha; 0 means no penalty, and larger values favour long hypotheses.
     """
     return ((5 + length) / 6) ** length_penalty
 
 
 def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
-    """The `count` most likely continuations of every row, sorted by sentence and then by score, best first.
+    """Return the `count` most likely expansions of every row, sorted by sentence and then by score, best first.
 
-    Twice the beam size is enough, because at most half of the continuations end, one per row, and the others fill the
-    beam.
+    A count of twice the beam size is enough: at most one expansion per row ends, and the rest can fill the beam.
 
     Returns:
-        For each continuation: parent, token, and the score that includes it.
+        Parent row, token id, and total score of each expansion.
     """
     log_prob, token = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
     parent = np.arange(len(sentence)).repeat(token.shape[1])
@@ -224,14 +223,14 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
 def _prune(
     owner: np.ndarray, ending: np.ndarray, total: np.ndarray, penalised: np.ndarray, ending_rule: _EndRule, length: int
 ) -> np.ndarray:
-    """The state of each of M expansions, `HypothesisState` [M], after the beam is pruned to its size.
+    """Prune the M expansions to the beam size, and return the `HypothesisState` of each, [M].
 
     Args:
-        owner: the sentence of each expansion [M]; those of a sentence are adjacent, best score first.
-        ending: whether each expansion ends with the end symbol [M].
-        total, penalised: the score of each expansion, and that score over the length penalty [M].
-        ending_rule: decides which searches are done, and records the hypotheses that ended.
-        length: number of tokens of each expansion.
+        owner: sentence of each expansion [M]; expansions of a sentence are adjacent, best score first.
+        ending: whether each expansion's token is the end symbol [M].
+        total, penalised: score of each expansion, without and with the length penalty [M].
+        ending_rule: decides which sentences are done, and records the ended hypotheses.
+        length: number of tokens in each expansion.
     """
     ended = ending & (_place(owner) < ending_rule.beam_size)
     going_on = np.zeros_like(ended)
@@ -248,15 +247,15 @@ def _prune(
 
 
 def _place(owner: np.ndarray) -> np.ndarray:
-    """Index of each element within its group; groups are adjacent and in ascending order."""
+    """Return each element's index within its run of equal values; `owner` must be sorted."""
     return np.arange(len(owner)) - np.searchsorted(owner, owner)
 
 
 def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) -> DecoderCache:
-    """The cache of the hypotheses that continue the rows `parent`; `sentence` is the sentence of each old row."""
+    """Return the cache for new rows that extend the old rows `parent`; `sentence` maps old rows to sentences."""
     rows = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(rows)
-    # Every row keeps its sentence, so the keys and values of the source need no copy; they are the larger part. Often
-    # every row also continues itself, and nothing needs a copy.
+    # Every row keeps its sentence, so the source's keys and values, the larger part, need no copy. If every new row
+    # also extends the old row at the same index, nothing needs a copy.
     return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(rows)

@@ -1,4 +1,4 @@
-"""Constraints of a search: tokens that it must take or must not take."""
+"""Decoding constraints: tokens that the output must begin with, and tokens that it must not contain."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LONGEST_CHARACTER = 4
 
 @dataclass(frozen=True)
 class Constraints:
-    """Tokens that a search must or must not take; the same for every sentence and hypothesis of the search.
+    """Required and banned tokens, for all sentences and hypotheses in a search.
 
-    Constraints do not change the reported log-probability of a token. Nor do they change the score of a hypothesis,
-    unless an imported model has settings of `generate`.
+    Constraints do not change the reported log-probabilities. They do not change a hypothesis's score either, except for
+    imported models with `generate` settings.
 
     Attributes:
-        prefix: ids of the tokens that the translation begins with, even if they are suppressed; ids after an end symbol
+        prefix: ids of the tokens that the output is forced to begin with, even if suppressed. Ids after an end symbol
             have no effect.
-        suppressed: ids of tokens that must not be taken after the prefix.
-        spelling: spelling of the vocabulary. After the prefix, parts of characters are taken only if they can become
-            whole characters before the search ends.
+        suppressed: ids of the tokens banned after the prefix.
+        spelling: the vocabulary's `Spelling`. After the prefix, a token that encodes part of a character is allowed
+            only if the character can be completed within the limit.
     """
 
     prefix: tuple[int, ...] = ()
@@ -40,15 +40,15 @@ class Constraints:
     spelling: Spelling = NO_PARTS
 
     def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN) -> None:
-        """Check that a search can follow the constraints.
+        """Check that a search can satisfy the constraints.
 
         Args:
-            vocabulary: number of tokens V.
+            vocabulary: vocabulary size V.
             limit: maximum number of steps.
-            symbols: symbols of the vocabulary.
+            symbols: the vocabulary's special tokens.
 
         Raises:
-            ValueError: a token is not in the vocabulary, or no token is left to take after the prefix.
+            ValueError: a token is not in the vocabulary, or every token is banned after the prefix.
         """
         for token in {*self.prefix, *self.suppressed}:
             if not 0 <= token < vocabulary:
@@ -64,25 +64,25 @@ class Constraints:
         device: torch.device | None = None,
         generation: Generation | None = None,
     ) -> AppliedConstraints:
-        """The constraints in their state at the beginning of a search.
+        """Check the constraints, and return their initial state for a search.
 
         Args:
-            vocabulary: number of tokens V.
-            limits: maximum number of steps of each sentence.
-            symbols: symbols of the vocabulary.
-            device: device of the search.
-            generation: settings of `generate` that an imported model has.
+            vocabulary: vocabulary size V.
+            limits: maximum number of steps for each sentence.
+            symbols: the vocabulary's special tokens.
+            device: device that the search runs on.
+            generation: an imported model's `generate` settings; None for other models.
 
-        Raises: those of `check`.
+        Raises: as in `check`.
         """
         self.check(vocabulary, max(limits), symbols)
         return AppliedConstraints(self, vocabulary, limits, symbols, device, generation)
 
 
 class AppliedConstraints:
-    """The state of constraints during one search; it has a row for each live hypothesis.
+    """State of the constraints during one search, with a row for each live hypothesis.
 
-    Args: those of `Constraints.applied`, which creates it.
+    Args: as in `Constraints.applied`, which creates this object.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class AppliedConstraints:
         self._never = symbols.never_predicted | constraints.suppressed
         self._vocabulary = vocabulary
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
-        # Whether a row has an unfinished character. In ordinary text, no row ever has one.
+        # Whether any row ends in the middle of a character, which is rare.
         self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
-        # A key is a state and the number of tokens that may still be written; `_tokens` computes the value.
+        # Results of `_tokens`, by spelling state and number of tokens left.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
@@ -136,25 +136,25 @@ class AppliedConstraints:
 
         Args:
             logits: logits or log-probabilities of each row, [N, V].
-            step: index of the step, from 0.
+            step: 0-based index of the step.
 
         Returns:
-            The same tensor, with minus infinity for excluded tokens.
+            The tensor `logits`.
         """
         if step < len(self._prefix):
             kept = self._ids({self._prefix[step]})
-            # `generate` counts a forced token as certain, so its log-probability is 0.
+            # Like `generate`, give a forced token log-probability 0.
             return _keep_(logits, kept).index_fill_(-1, kept, 0.0) if self.rules else _keep_(logits, kept)
         if self.rules:
             self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
     def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Continue some of the rows, each with one more token.
+        """Update the state for the next step: new row i extends old row `rows[i]` by the token `tokens[i]`.
 
         Args:
-            rows: the rows to continue, in the order of the next step.
-            tokens: ids of the tokens that continue them.
+            rows: old rows to extend, in the next step's order.
+            tokens: ids of the tokens to add.
         """
         if self.rules:
             self.rules.follow(rows, tokens)
@@ -195,9 +195,9 @@ class AppliedConstraints:
         return _keep_(logits, ids) if only else logits.index_fill_(-1, ids, float("-inf"))
 
     def _tokens(self, state: State, left: int) -> tuple[bool, Tensor]:
-        """Whether some tokens are the only ones to take (True) or the ones not to take (False), and their ids."""
+        """Return (True, ids of the only allowed tokens) or (False, ids of the disallowed tokens)."""
         following = self._spelling.following(state, self._fewest, left) - self._never
-        # If a prefix has left a character that cannot be completed, a new character begins.
+        # If the prefix ends in a character that cannot be completed, a new character begins.
         if state != WHOLE and following:
             return True, self._ids(following)
         following = self._spelling.following(WHOLE, self._fewest, left)
@@ -209,7 +209,7 @@ class AppliedConstraints:
 
 
 def _keep_(logits: Tensor, ids: Tensor) -> Tensor:
-    """Exclude all tokens of logits [N, V] except those with these ids [K], in place."""
+    """Set logits [N, V] to minus infinity, in place, except for the token ids [K]."""
     kept = logits[:, ids]
     logits.fill_(float("-inf"))
     return logits.index_copy_(-1, ids, kept)

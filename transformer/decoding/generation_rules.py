@@ -1,4 +1,4 @@
-"""Applies the settings of Hugging Face's `generate` to the scores of each step."""
+"""Applies an imported model's Hugging Face `generate` settings to the scores at each decoding step."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ NEVER = float("-inf")
 
 
 class GenerationRules:
-    """Applies the settings during one search, which has a row for each live hypothesis.
+    """Applies `generate` settings, such as repetition penalty and banned words, during one search.
+
+    A row is a live hypothesis.
 
     Args:
-        settings: settings of the model.
-        symbols: symbols of its vocabulary.
+        settings: the model's `generate` settings.
+        symbols: special tokens of the model's vocabulary.
         rows: number of texts in the batch.
-        forced: number of tokens that every translation must begin with.
+        forced: length of the forced prefix, in tokens.
     """
 
     def __init__(self, settings: Generation, symbols: Symbols, rows: int, forced: int) -> None:
@@ -32,7 +34,7 @@ class GenerationRules:
         self._sequences = [word for word in settings.bad_words_ids if len(word) > 1]
 
     def apply_(self, scores: Tensor, step: int) -> Tensor:
-        """Change the scores [N, V] of a step in place. They are logits, or in a beam search log-probabilities."""
+        """Modify a step's scores [N, V] in place. Scores are log-probabilities in beam search, otherwise logits."""
         settings = self.settings
         if not settings.changes_scores:
             return scores
@@ -51,11 +53,11 @@ class GenerationRules:
         return scores.copy_(scores.log_softmax(dim=-1)) if settings.renormalize_logits else scores
 
     def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Continue some of the rows, each with one more token."""
+        """Update the rows for the next step: new row i extends old row `rows[i]` by the token `tokens[i]`."""
         self._read = [[*self._read[row], token] for row, token in zip(rows, tokens, strict=True)]
 
     def _change_(self, scores: Tensor, read: list[int]) -> None:
-        """Change the scores [V] of one row, depending on the tokens that it has read."""
+        """Penalise or ban tokens in one row's scores [V], in place, depending on the tokens that the row has read."""
         if (penalty := self.settings.repetition_penalty) != 1:
             ids = torch.tensor(sorted(set(read)), device=scores.device)
             seen = scores[ids]

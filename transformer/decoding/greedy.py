@@ -1,4 +1,4 @@
-"""Greedy decoding: it always takes the most likely next token."""
+"""Greedy decoding, which always takes the most likely next token."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def most_likely(logits: Tensor) -> Tensor:
 def greedy_batch(
     model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Decode B sentences greedily in one batch; a sentence leaves the batch when it is complete.
+    """Decode B sentences greedily in one batch, yielding each sentence as soon as it is complete.
 
-    Each sentence gets the tokens that `greedy` gives it alone, and does not wait for a longer one.
+    The tokens match those that `greedy` produces for each sentence alone.
 
     Args:
         model, cache: as in `decode_loop`.
-        limits: maximum number of steps of each sentence, B.
+        limits: maximum number of steps for each sentence, length B.
         constraints: as in `decode_loop`.
 
     Yields:
-        The index of a completed sentence, and the ids of its tokens, including the end symbol if it was reached.
+        Index of a completed sentence, and its token ids, including the end symbol if decoding reached it.
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
-    # The sentence of each row, and the tokens that each sentence has taken.
+    # The sentence of each batch row, and the tokens taken so far for each sentence.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):

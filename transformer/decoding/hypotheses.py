@@ -1,4 +1,4 @@
-"""Collects the hypotheses of a beam search, best first."""
+"""Collects and ranks the final hypotheses of a beam search."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from transformer.values.translation import HypothesisState
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One translation, complete or not.
+    """A final hypothesis of a beam search: a translation with or without its end symbol.
 
     Attributes:
-        tokens: ids of the tokens taken, including the end symbol.
-        log_prob: sum of the model's log-probabilities of these tokens, nats.
-        score: as in `BeamStep`; equal to `log_prob`, unless an imported model's search changes scores.
+        tokens: token ids, including any end symbol.
+        log_prob: sum of the tokens' log-probabilities, nats.
+        score: as in `BeamStep`; equals `log_prob` unless an imported model's `generate` settings modify scores.
         penalised: score divided by the length penalty, which the search maximises.
-        ended: False if the search ended before the hypothesis had its end symbol.
-        step, expansion: the step of its last token, and its index among that step's M expansions.
+        ended: False if the search stopped before the hypothesis reached the end symbol.
+        step, expansion: index of the step that added the last token, and of the expansion within that step.
     """
 
     tokens: tuple[int, ...]
@@ -34,14 +34,15 @@ class Hypothesis:
 def hypotheses(
     steps: Iterable[BeamStep], sentences: int, *, limit: int | None = None
 ) -> tuple[tuple[Hypothesis, ...], ...]:
-    """The hypotheses of each of `sentences` sentences, best first: all that ended, then the unfinished ones.
+    """Return each sentence's final hypotheses, best first: ended hypotheses, then unfinished ones.
 
-    An unfinished hypothesis would have become longer, so its score cannot be compared with those that ended.
+    Scores of ended and unfinished hypotheses are not comparable, because an unfinished one would have become longer.
 
     Args:
         steps: all steps of one search.
-        limit: maximum length of a hypothesis. If it is given, unfinished hypotheses of this length rank among those
-            that ended, as in `generate`.
+        sentences: number of sentences in the batch.
+        limit: maximum length of a hypothesis. If given, unfinished hypotheses of this length are ranked together with
+            the ended ones, as in `generate`.
     """
     results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * sentences

@@ -1,4 +1,4 @@
-"""The loop of greedy decoding and sampling: one hypothesis per sentence, extended by one token per step."""
+"""Decoding loop for greedy decoding and sampling: one hypothesis per sentence, extended by one token per step."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def decode_loop(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: result of the model's `start_cache`, which contains the inputs and the edits of the run.
-        choose: function that returns the tokens [B] to take, given the logits [B, V] after the constraints. It is
-            called once per step, also in the prefix.
-        again: function that returns tokens [B] to take instead of those that would break a character, given the logits
-            [B, V] without such tokens. None means `choose`.
+        cache: decoder cache from the model's `start_cache`, which holds the encoded source and the interventions.
+        choose: function that maps constrained logits [B, V] to the tokens to take, [B]. Called once per step, even
+            within a forced prefix.
+        again: like `choose`, but called to replace tokens that would break a character, with such tokens excluded from
+            the logits; None to call `choose` again.
         limit: maximum number of steps.
-        constraints: tokens that must or must not be taken.
-        capture: whether the steps contain their attention rows.
+        constraints: required and banned tokens.
+        capture: whether to record attention weights in the steps.
 
     Yields:
-        A step for each token, including the end symbol.
+        One step per token, including the end symbol.
 
     Raises:
-        ValueError: the constraints cannot be followed.
+        ValueError: no token satisfies the constraints.
     """
     symbols = model.symbols
     applied = constraints.applied(
@@ -82,7 +82,7 @@ def _replace_broken(choose: Callable[[Tensor], Tensor], logits: Tensor, predicte
 
 
 def watched(steps: Iterator[AnyStep]) -> Iterator[AnyStep]:
-    """Yield the steps of a search; the run can be cancelled after each of them."""
+    """Yield a search's steps, calling `check_cancelled` after each step is computed."""
     for step in steps:
         check_cancelled()
         yield step

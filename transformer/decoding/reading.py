@@ -1,4 +1,4 @@
-"""Reads a whole text in one pass (teacher forcing) and makes its trace."""
+"""Runs the decoder on a whole text in one pass (teacher forcing) and builds the trace."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CANDIDATES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A model with the initial state of its decoder, which can read any number of targets.
+    """A model with an encoded source, ready to run the decoder on target texts.
 
     Attributes:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: model vocabulary.
-        text, tokens: text and tokens of the source; empty for a language model.
-        cache: result of `Transformer.start_cache`.
-        interventions: interventions of the run.
-        record: recorder that contains the encoder's tensors and receives the decoder's.
-        version: model version for the traces.
+        vocabulary: the model's vocabulary.
+        text, tokens: source text and tokens; empty for a language model.
+        cache: initial decoder cache from `Transformer.start_cache`.
+        interventions: interventions to run the model with.
+        record: recorder that holds the encoder's activations and collects the decoder's.
+        version: model version, stored in the traces.
     """
 
     model: Transformer
@@ -49,14 +49,14 @@ class Reader:
     version: str
 
     def read(self, target_text: str, predicted: tuple[Token, ...]) -> tuple[Trace, Tensor]:
-        """Let the decoder read a target, and return everything that the run computed.
+        """Run the decoder on a target text, and return the trace and all log-probabilities.
 
         Args:
-            target_text: text of the tokens.
-            predicted: T tokens, including the end symbol if there is one.
+            target_text: target text.
+            predicted: the target's T tokens, including any end symbol.
 
         Returns:
-            The trace, and the log-probability of every token of the vocabulary at every step, [T, V].
+            The trace, and the log-probability of every vocabulary token at every step, nats, [T, V].
         """
         target = shifted_right(self.vocabulary, predicted)
         hidden, _ = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)
@@ -89,16 +89,19 @@ class Reader:
         return trace, log_probs
 
     def logit_lens(self, predicted: tuple[Token, ...]) -> tuple[LogitLens, np.ndarray]:
-        """The prediction of every decoder layer, and each taken token's rank, [T]; call `read` with details first."""
-        # For N sub-layers per layer, the recorder has 1 + N L streams; this selects the L streams after the last
-        # sub-layer.
+        """Return every decoder layer's prediction, and the rank of each target token, [T].
+
+        `read` must have run before, with a recorder that keeps details.
+        """
+        # With N sub-layers per layer, the recorder holds 1 + N L residual streams. Select the L streams that follow
+        # each layer's last sub-layer.
         parts = 3 if self.tokens else 2
         outputs = self.record.tensors["decoder.residual"][parts::parts]
         lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
         return lens, ranks.cpu().numpy()
 
     def _weights(self, kind: Kind, rows: int, columns: int) -> np.ndarray:
-        """Weights [L, H, rows, columns] of a kind; empty for a kind that a language model lacks."""
+        """Return attention weights [L, H, rows, columns]; for a kind that the model lacks, rows or columns is 0."""
         if kind in self.model.config.kinds:
             return self.record.stacked(f"{kind}.weights")
         config = self.model.config

@@ -1,4 +1,4 @@
-"""Sampling: draws the next token from the model's distribution, made sharper or flatter and without its tail."""
+"""Sampling of the next token from the model's distribution, with temperature, top-k and top-p."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ def sample(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Draw the token of every step from the distribution after temperature, top-k and top-p, in this order.
+    """Sample each token from the model's distribution after applying temperature, top-k and top-p, in this order.
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        seed: row b of the batch draws with seed + b, one random number per step, also in the prefix. If the token would
-            break a character, the unused part of the same number draws another token. So a sample depends neither on
-            the other rows nor on the device, and a prefix of tokens that would be drawn anyway changes nothing.
+        seed: random seed; batch row b uses seed + b, so a sample does not depend on other rows or on the device. Each
+            step uses one random number, even within a forced prefix. Forcing tokens that would have been sampled
+            anyway therefore changes nothing. If a token would break a character, its replacement is sampled with the
+            remainder of the random number.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
-        ValueError: a setting is out of range, or the constraints cannot be followed.
+        ValueError: a setting is out of range, or no token satisfies the constraints.
     """
     if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ValueError(f"temperature must be {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {temperature}")
@@ -47,7 +48,7 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    # For each row, the position of its last random number within the share of the token drawn. It is again uniform.
+    # Relative position of each row's last random number within the sampled token's interval: again a uniform number.
     place = torch.zeros(cache.sentences, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -69,28 +70,28 @@ def sample(
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:
-    """Divide logits [..., V] by the temperature, shifted so that each row's largest is 0 and nothing overflows.
+    """Divide logits [..., V] by the temperature, after subtracting each row's maximum to prevent overflow.
 
-    Excluded tokens (minus infinity) stay excluded; at least one token of each row must not be excluded.
+    Excluded tokens (minus infinity) stay excluded. Each row must have at least one token that is not excluded.
     """
     return (logits - logits.max(dim=-1, keepdim=True).values) / temperature
 
 
 def truncated_to_count(logits: Tensor, count: int) -> Tensor:
-    """Exclude all but the `count` largest logits of each row [..., V].
+    """Set all but each row's `count` largest logits [..., V] to minus infinity.
 
-    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equal logits the first ones stay, as
-    in greedy decoding.
+    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equal logits, those with the lowest
+    ids are kept, as in greedy decoding.
     """
     order = logits.argsort(dim=-1, descending=True, stable=True)
     return logits.scatter(-1, order[..., count:], float("-inf"))
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Exclude all tokens of each row [..., V] except the smallest set that has probability `mass`.
+    """Set logits [..., V] to minus infinity, except each row's smallest set of tokens with total probability `mass`.
 
     Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
-    token that reaches the mass belongs to the set, so at least one is left.
+    token at which the sum reaches `mass` is kept, so at least one token remains.
     """
     probs, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     beyond = probs.cumsum(dim=-1) - probs >= mass
@@ -98,13 +99,17 @@ def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
 
 
 def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-    """Draw a token for each row by inverting its cumulative distribution.
+    """Sample a token for each row by inverse transform sampling.
+
+    Args:
+        logits: logits [N, V].
+        uniform: uniform random numbers in [0, 1), [N].
 
     Returns:
-        The tokens [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1).
-        The position of each number within the share of its token, float64 [N], in [0, 1): again a uniform number.
+        Tokens [N] at which the cumulative distribution of softmax(logits) exceeds `uniform`. Relative position of each
+        random number within the token's interval, float64 [N], in [0, 1): again a uniform number.
     """
-    # For every device, the CPU computes the sums in float64; float32 would shift them over thousands of tokens.
+    # Always on the CPU in float64: in float32, rounding errors add up over thousands of tokens.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
     tokens = torch.searchsorted(cumulative, threshold, right=True)

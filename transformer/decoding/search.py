@@ -1,4 +1,4 @@
-"""Decodes one sentence with any decoding method, up to the finished translation."""
+"""Decodes one sentence with the chosen decoding method."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LENS_CANDIDATES = 3
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The best translation that a search found.
+    """The best translation found by a decoding method.
 
     Attributes:
-        tokens: ids of the tokens taken, including the end symbol.
-        log_prob: sum of their log-probabilities, nats.
+        tokens: token ids, including any end symbol.
+        log_prob: sum of the tokens' log-probabilities, nats.
         complete: whether the last token is the end symbol.
-        tree: tree of a beam search; None unless it was requested.
+        tree: search tree, if requested from beam search; None otherwise.
     """
 
     tokens: tuple[int, ...]
@@ -54,17 +54,17 @@ def search(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        cache: result of the model's `start_cache`, with a batch of 1.
-        settings: how tokens are chosen.
-        constraints: tokens that must or must not be taken.
+        cache: decoder cache from the model's `start_cache`, with a batch of 1.
+        settings: decoding method and parameters.
+        constraints: required and banned tokens.
         limit: maximum number of steps.
-        capture: whether to return the tree of a beam search.
+        capture: whether beam search returns a search tree.
 
     Raises:
-        ValueError: a setting is out of range, or the constraints cannot be followed.
+        ValueError: a setting is out of range, or no token satisfies the constraints.
     """
     if settings.method == "beam":
-        # Steps are stored without their distributions, which for 65,000 tokens would take hundreds of megabytes.
+        # Drop the steps' distributions, which would take hundreds of megabytes for a vocabulary of 65,000 tokens.
         expansions = beam_search(
             model,
             cache,
@@ -100,19 +100,19 @@ def search(
 def logit_lens(
     norm: nn.Module, generator: nn.Module, outputs: Sequence[Tensor], predicted: Tensor
 ) -> tuple[LogitLens, Tensor]:
-    """The prediction of every decoder layer, and the rank of each token taken.
+    """Return every decoder layer's prediction, and the rank of each chosen token in the last layer's prediction.
 
     Args:
-        norm, generator: the model's final norm and its output layer, which are applied to each output.
-        outputs: output of each decoder layer, [1, T, D].
-        predicted: ids of the tokens taken, [T].
+        norm, generator: the model's final norm and output layer, applied to every decoder layer's output.
+        outputs: each decoder layer's output, [1, T, D].
+        predicted: ids of the chosen tokens, [T].
 
     Returns:
-        The predictions, and the ranks [T] in the last layer's prediction, which is the model's own.
+        The predictions, and the ranks [T]; 1 is the most likely.
     """
     ids, log_probs, taken, ranks = [], [], [], predicted
-    # Each layer runs in the same shapes as in the model, so the last layer's numbers equal the model's, bit by bit.
-    # Only one layer's distributions over the vocabulary are in memory at a time.
+    # Tensor shapes match those in the model, so the last layer's results are bitwise identical to the model's. Only one
+    # layer's distributions over the vocabulary are in memory at a time.
     for output in outputs:
         distribution = generator(norm(output)[0]).float().log_softmax(dim=-1)
         candidates = top_candidates(distribution, LENS_CANDIDATES)

@@ -1,4 +1,4 @@
-"""Validates the texts that a model reads, and converts them to tokens."""
+"""Validates the source and target texts given to a model, and converts them to tokens."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_token
 from transformer.values.tokens import Token
 
-# Maximum number of tokens of a text on either side, without the end symbol.
+# Maximum number of tokens in a source or target text, without the end symbol.
 MAX_TOKENS = 128
 MAX_CHARACTERS = 10_000
 # Messages for an empty text.
 WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
-# REQUESTED_CODE matches the code of the language to write, as in ">>fra<<", and SOURCE_CODE that of the source.
-# UNSUPPORTED_CODE is for a model that takes no codes. It matches less, because a text may begin with a word in
-# quotation marks.
+# REQUESTED_CODE matches a target language code, as in ">>fra<<", and SOURCE_CODE a source language code, as in
+# "<<eng>>". UNSUPPORTED_CODE is used for models without language codes. It is stricter, because a text may begin with a
+# word in quotation marks such as »Ja«.
 REQUESTED_CODE = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
 SOURCE_CODE = re.compile(r"\s*<<([A-Za-z][A-Za-z0-9_-]{0,31})>>")
 UNSUPPORTED_CODE = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
-    """Check the language codes of a typed text, and return the text that the model reads, as `valid` spells it.
+    """Check the language codes at the start of a typed text, and return the text with surrogates repaired by `valid`.
 
     Args:
-        codes: codes of the model's vocabulary.
-        languages: languages of the model.
+        text: source text as typed.
+        codes: language codes that the model supports.
+        languages: the model's default languages.
 
     Raises:
-        TextError: the text asks for a language that the model does not write, or for two languages.
+        TextError: the text requests a language that the model does not support, or more than one.
     """
     text = valid(text)
     code, rest = split_code(text, codes)
@@ -49,7 +50,13 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
 
 
 def not_written(code: str, codes: Collection[str], languages: Languages) -> TextError:
-    """The error for a language that a text asks for, given by its code without brackets, and that is not in `codes`."""
+    """Return the error for a requested target language that the model does not support.
+
+    Args:
+        code: requested language code, without brackets.
+        codes: language codes that the model supports.
+        languages: the model's default languages.
+    """
     if not codes and language(code).name == languages.target.name:
         return TextError(f"The model writes only {languages.target.name} and takes no language code: leave out {code}.")
     writes = ", ".join(each[2:-2] for each in codes if each.startswith(">>")) or f"{languages.target.name} only"
@@ -57,7 +64,7 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
 
 
 def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Token, ...]:
-    """The tokens of a text, including the end symbol.
+    """Tokenize a text and append the end symbol.
 
     Raises:
         TextError: the text is empty or too long.
@@ -77,9 +84,10 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 
 
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Token, ...]]:
-    """The text and the tokens of a translation that is given as a text or as ids.
+    """Return the text and tokens of a translation given as text or as token ids.
 
-    A text first gets the tokens that every translation of its source begins with.
+    For a translation given as text, the tokens begin with those that the model requires before every translation of
+    `source`, such as a language code.
 
     Raises:
         TextError: the translation is empty or too long.
@@ -96,5 +104,5 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: st
 
 
 def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Token, ...]) -> tuple[Token, ...]:
-    """The tokens that the decoder reads to predict `predicted`: the start symbol, then all except the last one."""
+    """Return the decoder input for predicting `predicted`: the start symbol, then all tokens but the last."""
     return (start_token(vocabulary), *predicted[:-1])

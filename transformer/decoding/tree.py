@@ -1,4 +1,4 @@
-"""Builds the tree of one beam search, as numbers that need no model."""
+"""Builds a `SearchTree` from the steps of a beam search."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from transformer.values.translation import BeamNode, HypothesisState, SearchTree
 
 
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
-    """The tree of a beam search of one sentence, with all expansions.
-
-    The distributions over the whole vocabulary, which take most of the steps' memory, are left out.
+    """Build the search tree for one sentence, without the steps' distributions over the vocabulary.
 
     Args:
-        steps: all steps of the search, with their attention rows.
-        best: the best hypothesis of the search.
+        steps: all steps of the search, with attention weights.
+        best: best hypothesis found by the search.
 
     Raises:
-        ValueError: the search had several sentences, or did not capture its attention.
+        ValueError: the search had more than one sentence, or did not capture attention weights.
     """
     if len(steps[0].read) != 1:
         raise ValueError(f"a tree needs a search of one sentence; this search had {len(steps[0].read)}")
@@ -52,7 +50,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
 
 
 def path(nodes: Sequence[BeamNode], index: int) -> tuple[int, ...]:
-    """Indices of the nodes from the first token to the node at `index`."""
+    """Return the indices of the nodes on the path from the first token to the node at `index`."""
     indices = []
     at: int | None = index
     while at is not None:

@@ -1,4 +1,4 @@
-"""Writes a translation or a continuation from a decoder's cache."""
+"""Generates a translation or a continuation, starting from a decoder cache."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def write(
     capture: bool = False,
     beginning: tuple[int, ...] = (),
 ) -> Translation:
-    """Write a translation, or the continuation of a beginning, token by token.
+    """Generate a translation, or a language model's continuation of a text, and measure the time it takes.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: vocabulary of the output.
-        cache: the cache of one text that decoding starts from.
-        settings: how tokens are chosen.
-        constraints: tokens that must or must not be taken; the vocabulary's spelling is added to them.
-        limit: maximum number of tokens.
-        capture: whether to return the tree of a beam search.
-        beginning: ids of the text that a language model has read before; they are not among the tokens written.
+        cache: decoder cache to start from, with a batch of 1.
+        settings: decoding method and parameters.
+        constraints: required and banned tokens; their `spelling` is replaced by the vocabulary's.
+        limit: maximum number of tokens to generate.
+        capture: whether beam search returns a search tree.
+        beginning: token ids of the text to continue, which the cache already contains; empty for a translation.
 
     Raises:
-        ValueError: a setting is out of range, or the vocabulary has no such token.
+        ValueError: a setting is out of range, or the vocabulary lacks a token in the constraints.
     """
     spelt = replace(constraints, spelling=vocabulary.spelling)
     began = perf_counter()

@@ -1,4 +1,4 @@
-"""The text by which figures and lists of slides carry an experiment."""
+"""Marker for the experiment embedded in figure files and slide files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computes how much memory a model needs, and how much this machine has left."""
+"""Computes how much memory a model needs, and how much memory is available."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MAX_SIZES, LARGEST_SIZE = 8, 2**48
 
 
 def memory_needed(weights: Path) -> int:
-    """Peak number of bytes that loading a model takes, computed from the header of its safetensors file.
+    """Return the peak memory, in bytes, for loading a model, computed from the safetensors header.
 
     Returns:
-        0 if it is not a safetensors file; the caller reports that when it reads the file.
+        Number of bytes; 0 if `weights` is not a valid safetensors file, which reading the file will report.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.
@@ -42,17 +42,17 @@ def memory_needed(weights: Path) -> int:
 
 
 def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
-    """Bytes of memory that the numbers of a model take: after loading, and at most during loading.
+    """Return the memory, in bytes, that a model takes after loading, and the peak during loading.
 
     Args:
-        count: how many numbers the model has.
-        bytes_each: bytes per number in the file.
+        count: number of parameters.
+        bytes_each: bytes per parameter in the file.
     """
     return count * HELD, count * (HELD + PACKED + READ * bytes_each)
 
 
 def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
-    """Peak bytes that loading the files of one model takes, and a sentence about it for the user who waits.
+    """Return the peak memory, in bytes, for loading a model's weight files, and a sentence that tells the user.
 
     Raises:
         CheckpointError: as in `memory_needed`.
@@ -66,7 +66,7 @@ def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
 
 
 def _tensors(weights: Path) -> list[tuple[int, int]]:
-    """For each tensor of a safetensors file, how many numbers it has and the bytes of each; empty for other files."""
+    """Return each tensor's number of elements and bytes per element; empty if not a valid safetensors file."""
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -85,7 +85,7 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
 
 
 def _possible(shape: object) -> bool:
-    """Whether a value from a header is a possible shape of a tensor."""
+    """Whether a value from a safetensors header is a plausible tensor shape."""
     return (
         isinstance(shape, list)
         and len(shape) <= MAX_SIZES
@@ -94,10 +94,7 @@ def _possible(shape: object) -> bool:
 
 
 def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
-    """Bytes that this process can still allocate; None if unknown.
-
-    They include memory that the system would free for it.
-    """
+    """Return how many bytes the process can still allocate, including reclaimable caches; None if unknown."""
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
 
@@ -106,7 +103,7 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     """Reject a model that does not fit into memory.
 
     Raises:
-        CheckpointError: the model needs more memory than is available; the message has both numbers.
+        CheckpointError: the model needs more memory than is available; the message states both amounts.
     """
     if available is not None and needed > available:
         raise CheckpointError(
@@ -141,7 +138,7 @@ def _of_container(folder: Path) -> int | None:
 
 
 def _numbers(path: Path, separator: str) -> Mapping[str, int]:
-    """Parse the lines of a file that consist of a name, a separator and a number; empty if it cannot be read."""
+    """Parse a file with a name, a separator and a number on each line; empty if the file cannot be read."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):

@@ -1,6 +1,6 @@
-"""Paths of the files that are not Python modules, such as the shipped models.
+"""Paths of files that are not Python modules, such as the shipped models.
 
-In a checkout they are beside the packages; after installation they are in attention_atlas/.
+In a checkout, such files are next to the packages; in an installation, they are in attention_atlas/.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
 def measured_file(folder: Path, name: str) -> Path:
-    """Path of a file of measurements of a model: in assets/ for the shipped translator, else in the model's folder.
+    """Return the path of a file with a model's measurements.
 
-    If the model is a file, the weights of one step, the name of the measurements begins with that of the weights.
+    The file is in assets/ for the shipped translator, otherwise in the model folder. For a training checkpoint, it is
+    next to the weights file, whose name is the prefix.
+
+    Args:
+        folder: model folder, or a checkpoint's weights file.
+        name: name of the measurements file.
     """
     if folder.is_file():
         return folder.with_suffix(f".{name}")

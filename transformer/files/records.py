@@ -1,4 +1,4 @@
-"""Converts dataclasses with arrays to JSON for files, and to MessagePack for messages between processes, and back."""
+"""Serialises dataclasses with arrays: as JSON for files, and as MessagePack for messages between processes."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import numpy as np
 from transformer.files.small_files import json_object
 
 Value = TypeVar("Value")
-# Decimals of the numbers of an array in JSON.
+# Number of decimals for array elements in JSON.
 DIGITS = 6
 
 
 class Record:
-    """Base class of frozen dataclasses that are stored as one JSON object.
+    """Base class of frozen dataclasses that are saved as a JSON object.
 
-    The keys of the object are the names of the fields, unless a subclass overrides `_written` and `_fields`.
+    JSON keys are the field names, unless a subclass overrides `_written` and `_fields`.
 
     Attributes:
-        model: the model that was measured: its `Translator.version`, or a description in words.
+        model: `Translator.version` of the measured model, or a description in words.
     """
 
     model: str
 
     def to_json(self) -> str:
-        """The record as one JSON object, in which arrays are nested lists with six digits after the point."""
+        """Serialise the record to a JSON object, with arrays as nested lists rounded to six decimals."""
         return json.dumps(self._written(), default=_as_json, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read the JSON of `to_json`.
+        """Parse JSON written by `to_json`.
 
         Raises:
-            ValueError: the text is not a JSON object, or not such a record, for example one of a newer version.
+            ValueError: the text is not a JSON object, or does not match the class, for example in a newer version.
         """
         values = json_object(text, "the record")
         try:
@@ -92,7 +92,7 @@ def _array(kind: type, value: Any) -> np.ndarray:
 
 
 def _as_json(value: Any) -> Any:
-    """JSON form of an object: the fields of a dataclass, or the nested lists of an array, in which NaN becomes null."""
+    """Convert a dataclass to its fields, or an array to nested lists, with NaN as null."""
     if not isinstance(value, np.ndarray):
         return vars(value)
     rounded = np.array(np.round(value, DIGITS), dtype=object)

@@ -1,4 +1,4 @@
-"""Writes files and folders so that an error leaves no half-written file, and names the file in the error."""
+"""Writes files and folders atomically, with error messages that name the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an error of writing a file into one that names the file: the system names none if the disk is full.
+    """Context manager that makes write errors name the file, which the operating system omits for a full disk.
 
     Raises:
         OSError: the file cannot be written; the message says what to do.
@@ -54,7 +54,7 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, and then move its files into the folder `path`; an error leaves `path` as it was.
+    """Context manager that yields a temporary folder and finally moves its files to `path`; errors leave `path` as is.
 
     Raises:
         AtlasError: `path` exists and is not an empty folder.
@@ -95,7 +95,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Yield a path to write to; that file then replaces `path`. An interruption leaves the old file or the new one.
+    """Context manager that yields a temporary path to write to, and then replaces `path` by that file atomically.
 
     Raises:
         OSError: the file cannot be written; the old file is unchanged, and no other file is left.

@@ -1,4 +1,4 @@
-"""Reads and writes tensors in safetensors files. A sealed file contains a checksum of its whole content."""
+"""Reads and writes safetensors files, and sealed files, which also contain a checksum of all their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SealedTensors:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
-    """Write a safetensors file, as a whole or not at all.
+    """Write a safetensors file atomically.
 
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
@@ -72,7 +72,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
-    """Write a sealed file, as a whole or not at all.
+    """Write a sealed file atomically.
 
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
@@ -82,17 +82,18 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
 
 
 def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
-    """Read a file that `write_sealed` wrote.
+    """Read and verify a sealed file.
 
     Args:
-        names: keys that the notes must have; they tell one kind of sealed file from another.
-        advice: the end of the error message for an unusable file, which says what to do.
+        path: file written by `write_sealed`.
+        names: required keys of the notes, which identify the type of sealed file.
+        advice: end of the error message for an unusable file, which says what to do.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, or has other content.
+        ValueError: the file is damaged, or its notes have other keys.
     """
-    # A dangling symbolic link raises an error here. If it counted as a missing file, the caller would start over.
+    # Raises FileNotFoundError only if nothing exists at `path`. A dangling link counts as damaged, not as missing.
     path.lstat()
     try:
         tensors, metadata = read_tensors(path)
@@ -113,12 +114,12 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
 
 
 def seal_of(path: Path) -> str:
-    """The seal of a file that `read_sealed` has accepted; it changes with any part of the content."""
+    """Return the checksum stored in a sealed file, which must have been verified by `read_sealed`."""
     return read_tensors(path)[1]["seal"]
 
 
 def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
-    """SHA-256 of the tensors and the notes, in hexadecimal."""
+    """Return the SHA-256 of the tensors and the notes, in hexadecimal."""
     digest = hashlib.sha256(notes.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -127,5 +128,5 @@ def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The numbers of a tensor as raw bytes."""
+    """Return a tensor's data as raw bytes."""
     return tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data

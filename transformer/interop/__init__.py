@@ -1,1 +1,1 @@
-"""Imports translation models of Hugging Face, and exports ours to its format."""
+"""Imports Hugging Face translation models, and exports this project's models to the Hugging Face format."""

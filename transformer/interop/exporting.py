@@ -1,4 +1,4 @@
-"""The command `export`, which writes one of our model folders as a Hugging Face Marian folder."""
+"""Implements the command `export`, which converts a model folder to a Hugging Face Marian folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def export_huggingface(model: Path, output: Path) -> None:
     (`transformer.text.normalisation`).
 
     Args:
-        model: our model folder.
+        model: model folder in this project's format.
         output: folder to write; it must not exist, or be empty.
 
     Raises:

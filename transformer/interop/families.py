@@ -1,4 +1,4 @@
-"""Lists the families of Hugging Face models that can be imported, and how they differ from each other."""
+"""Supported families of Hugging Face translation models, and the differences in their architectures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from transformer.config import NormPlacement, Positions
 
 @dataclass(frozen=True)
 class Family:
-    """How a family of models differs from the others, in the terms of `TransformerConfig`.
+    """A supported model family, described in terms of `TransformerConfig`.
 
     Attributes:
         model: name of the family's class in transformers.
         norm: place of the layer norms.
-        positions: kind of positions if the folder stores none.
+        positions: type of positional encoding if the model folder contains no position table.
         embedding_norm: whether the sum of embeddings and positions is normalised.
         activation: Hugging Face's name of the activation, used if config.json has none.
         unused_positions: number of rows at the beginning of a learned position table that no token uses.

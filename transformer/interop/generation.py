@@ -1,4 +1,4 @@
-"""Reads and writes the `generate` settings of a Hugging Face folder, and reports those that are not applied here."""
+"""Reads and writes a Hugging Face folder's `generate` settings, and reports the settings that are not supported."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "max_time": (),
     "watermarking_config": (),
 }
-# Settings that matter only in beam search (OF_BEAMS) or in sampling (OF_SAMPLES).
+# Settings that only affect beam search (OF_BEAMS) or sampling (OF_SAMPLES).
 OF_BEAMS = {"length_penalty": ()}
 OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 
 
 def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
-    """Return the settings of a folder that are applied here.
+    """Return the supported `generate` settings of a folder.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
@@ -98,7 +98,7 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:
-    """Turn the result of `unapplied` into settings for a generation_config.json again.
+    """Convert the result of `unapplied` back to generation_config.json settings.
 
     Args:
         lines: result of `unapplied`, and lines such as "eos_token_id 7" for additional end symbols.

@@ -1,4 +1,4 @@
-"""Fetches model folders by name with huggingface_hub; no other module uses the network."""
+"""Downloads model folders from the Hugging Face Hub; the only module of the import that uses the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `import`, which converts a Hugging Face model folder to one of ours."""
+"""Implements the command `import`, which converts a Hugging Face model folder to this project's format."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reads a Hugging Face folder of a translation model as a model of ours.
+"""Converts a Hugging Face translation model folder to this project's format.
 
-All families (`transformer.interop.families`) are the Transformer of the paper. They differ in the place of the norms,
-the positions, the shared embeddings, the vocabulary, and in rows that only pad a matrix.
+All supported families (`transformer.interop.families`) have the architecture of the Transformer paper. They differ in
+norm placement, positional encoding, shared embeddings, vocabulary, and padding rows in the embeddings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from transformer.text.vocabulary import Vocabulary
 
 # Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
-# Limits above those of all existing models. Without them, a few bytes of JSON could request all memory.
+# Size limits, above all existing models, so that an invalid config.json cannot request all memory.
 LARGEST = {
     "d_model": 8192,
     "encoder_layers": 64,
@@ -39,7 +39,7 @@ LARGEST = {
     "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
-# A bias that makes the probability exactly 0 in float32. It is finite, also in float16.
+# Output bias that makes a token's probability exactly 0 in float32, but is still finite in float16.
 NEVER = -1e4
 
 
@@ -141,7 +141,7 @@ def _read(
 def _cut(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
-    """Remove rows that belong to no token; they only pad a matrix to a rounder number of rows."""
+    """Remove embedding and output rows beyond the vocabulary, which are only padding to a round size."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (

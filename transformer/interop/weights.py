@@ -1,4 +1,4 @@
-"""Converts the tensors of a Hugging Face translation model to our names."""
+"""Converts a Hugging Face translation model's tensors to this project's parameter names."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def embeddings(
 ) -> tuple[dict[str, Tensor], str]:
     """Return the embeddings of a file, and which of them are shared, as in `TransformerConfig.tied_embeddings`.
 
-    Up to four names in the file stand for embeddings. If config.json says that two are shared, either name may be
-    missing. The statement is often wrong, so two such tensors that differ are an error, unless `tie` is set.
+    The file may name up to four embedding tensors. If config.json ties two of them, one may be missing. config.json is
+    often wrong, so two tied tensors with different values are an error, unless `tie` is set.
     """
     shares = flag(settings, "share_encoder_decoder_embeddings", True)
     ties = flag(settings, "tie_word_embeddings", True)

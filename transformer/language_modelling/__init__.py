@@ -1,1 +1,1 @@
-"""Language models: the probability of a text, its continuation, and heads that copy."""
+"""Language models: scoring and continuing texts, attention maps, and induction heads."""

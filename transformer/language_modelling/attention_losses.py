@@ -1,4 +1,4 @@
-"""Losses on held-out texts of language models that differ only in their attention."""
+"""Held-out losses of language models that differ only in the type of attention."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from transformer.files.records import Record
 
 @dataclass(frozen=True)
 class AttentionLoss:
-    """The loss of one trained model.
+    """Held-out loss of one trained model.
 
     Attributes:
-        attention, seed, parameters: attention, seed and number of parameters of the model.
-        held_out: mean loss of held-out texts, nats per token.
+        attention, seed, parameters: the model's attention type, random seed and number of parameters.
+        held_out: mean loss on held-out texts, nats per token.
         seconds: duration of the training.
     """
 
@@ -61,7 +61,7 @@ class RecordedLosses(Record):
         return values | {"tokens": values["pieces"]}
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
-        """The losses of the models with one kind of attention, one per seed."""
+        """Return the losses of the models with one type of attention, one per seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 
 

@@ -1,4 +1,4 @@
-"""The attention of a language model as a map of queries and keys."""
+"""Computes attention maps of a language model for full, local and compressed attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """The attention of every head while a model reads a text.
+    """Attention weights of all heads of a language model on one text.
 
     Attributes:
-        tokens: as read, the start symbol first, T; spans refer to the text.
+        tokens: the T tokens, beginning with the start symbol; spans refer to the text.
         weights: attention weights, float32 [L, H, T, S].
-        allowed: bool [T, S]; False for masked cells.
-        columns: for each of the S columns, the rows whose tokens its key stands for, counted from 0.
+        allowed: attention mask, bool [T, S]; False for masked cells.
+        columns: 0-based positions of the tokens that each of the S keys represents.
         config: model configuration.
     """
 
@@ -46,7 +46,7 @@ class AttentionMap:
 
 
 def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
-    """Let a model read a text after the start symbol, and return its attention.
+    """Run a language model on the start symbol and a text, and return the attention map.
 
     Args:
         model: in evaluation mode.
@@ -80,7 +80,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
 
 def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
-    """Attention weights [L, B, H, T, S] while a model reads tokens [B, T]; cells that local attention skips are 0.
+    """Return the attention weights [L, B, H, T, S] for tokens [B, T]; cells that local attention skips are 0.
 
     Args:
         model: in evaluation mode.
@@ -96,7 +96,7 @@ def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
 
 
 def may_look(config: TransformerConfig, length: int) -> Tensor:
-    """The attention mask, bool [T, S]; True if the position can see the key."""
+    """Return the attention mask for a text of T = `length` tokens, bool [T, S]; True if the query can see the key."""
     if config.attention == "local":
         return local_mask(length, config.block)
     return compressed_mask(length, config.stride) if config.attention == "compressed" else causal_mask(length)

@@ -29,14 +29,14 @@ def continue_text(
     Args:
         model: in evaluation mode.
         tokenizer: model tokenizer.
-        text: the beginning; the model reads the start symbol before it.
-        settings: how tokens are chosen.
-        limit: maximum number of tokens to write, at least 1; fewer if the model has too few learned positions.
-        constraints: tokens that must or must not be taken after the beginning.
-        capture: whether to return the tree of a beam search.
+        text: text to continue.
+        settings: decoding method and parameters.
+        limit: maximum number of tokens to generate, at least 1; lower if the model has too few learned positions.
+        constraints: required and banned tokens in the continuation.
+        capture: whether beam search returns a search tree.
 
     Raises:
-        TextError: the beginning takes all learned positions.
+        TextError: the text fills all learned positions.
         ValueError: a setting is out of range.
     """
     if limit < 1:
@@ -44,7 +44,7 @@ def continue_text(
     beginning = tuple(token.id for token in tokenizer.encode(valid(text), end=False))
     positions = model.config.position_limit
     if positions is not None:
-        # The model does not read the last token that it writes, so that token needs no position.
+        # The last generated token is never an input, so it needs no position.
         room = positions - len(beginning)
         if room < 1:
             raise TextError(

@@ -1,4 +1,4 @@
-"""The cost of attention as a function of the length of the text."""
+"""Cost of attention as a function of text length."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def keys(config: TransformerConfig, length: int) -> int:
 
 
 def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
-    """The exponent k of the power c T^k that fits the values best, by least squares on logarithmic axes.
+    """Return the exponent k of the power law c T^k fitted to the values, by least squares on logarithmic axes.
 
     Args:
         lengths: at least two different lengths T.
@@ -88,9 +88,9 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
 
 
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
-    """The slope of a quantity for each attention, over the texts of at least `first` tokens.
+    """Return each attention type's slope of a quantity, fitted to texts of at least `first` tokens.
 
-    An attention with fewer than two measured lengths is left out.
+    Attention types with fewer than two measured lengths are omitted.
 
     Args:
         quantity: a field of `Cost`.

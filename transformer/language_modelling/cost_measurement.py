@@ -1,4 +1,4 @@
-"""Measures the cost of attention to a text on this machine."""
+"""Measures the memory and time that attention takes on the current machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTE
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
 
-# One head is enough, because the cost of a larger model is a multiple of its cost.
+# One head is enough, because the attention of a larger model costs a multiple of one head.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
 # Limits of one pass, so that other users do not wait: bytes, share of the machine's free memory, and seconds.

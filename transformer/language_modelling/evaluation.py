@@ -1,4 +1,4 @@
-"""Measures how well a language model and simpler models predict many texts."""
+"""Measures how well a language model and count-based baselines predict texts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[TextLikelihood, TextLikelihood]:
-    """Measure how well the counts of single tokens, and the counts of pairs, predict the same texts.
+    """Measure how well unigram and bigram counts predict the texts.
 
     Args:
         loaded: the model; its vocabulary splits the texts into tokens.

@@ -1,4 +1,4 @@
-"""Finds the heads that look at the previous token, and those that continue an earlier pattern.
+"""Finds previous-token heads and induction heads.
 
 Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after an earlier
 occurrence of its own token. For that, a head in a lower layer has copied each token to the next position.
@@ -17,8 +17,8 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
-# A head is of a kind if its score, the share of attention, is above this. Clark et al. 2019 (section 3.1) use more than
-# half as the criterion for a head of the previous token; Olsson et al. give no threshold.
+# A head gets a name if the corresponding score, a share of attention, is above this threshold. Clark et al. 2019
+# (section 3.1) require more than half for previous-token heads; Olsson et al. give no threshold.
 THRESHOLD = 0.5
 # The name of a head whose score is above THRESHOLD, by the name of the score.
 NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
@@ -26,7 +26,8 @@ NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "s
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """Mean attention of each head to the tokens that an ideal head of each kind looks at, float64 [L, H].
+    """Each head's mean attention to the tokens that an ideal previous-token, induction or duplicate-token head attends
+    to, float64 [L, H].
 
     Attributes:
         previous: attention to the token before the query.
@@ -94,7 +95,7 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
 
     Args:
         weights: attention weights, [L, H, T, T].
-        tokens: ids of the T tokens that the model read, the start symbol first.
+        tokens: ids of the T input tokens, beginning with the start symbol.
     """
     queries = np.arange(1, len(tokens))
     again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]
@@ -109,7 +110,7 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
 
 
 def copying_heads(scores: HeadScores) -> dict[tuple[int, int], tuple[str, ...]]:
-    """The names of the heads with a score above THRESHOLD, by layer and head, counted from 0."""
+    """Return the names of the heads with a score above THRESHOLD, by 0-based layer and head."""
     found: dict[tuple[int, int], tuple[str, ...]] = {}
     for score, name in NAMES.items():
         for layer, head in np.argwhere(getattr(scores, score) > THRESHOLD).tolist():

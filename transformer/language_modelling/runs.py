@@ -1,4 +1,4 @@
-"""The runs of a language model, which are requests that it answers."""
+"""Runs (requests) that a language model answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.values.translation import TracedTranslation
 
 @dataclass(frozen=True)
 class TextContinuationRun(Run[TracedTranslation]):
-    """The run that continues a text and keeps everything that was computed.
+    """Continues a text, and returns the trace, token ranks and logit lens with the continuation.
 
     Attributes:
         text, settings, limit, forced, suppressed: as in `transformer.language_modelling.tracing.trace_continuation`.
@@ -42,7 +42,7 @@ class TextContinuationRun(Run[TracedTranslation]):
 
 @dataclass(frozen=True)
 class ContinuationMetricsRun(Run[HeadMetrics]):
-    """The metrics of every head in the trace of a continuation."""
+    """Computes the metrics of all heads from a continuation's trace."""
 
     continued: TextContinuationRun
 
@@ -60,7 +60,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
 
 @dataclass(frozen=True)
 class UnmaskedRun(Run[Trace]):
-    """The trace of the model reading a continuation without its mask."""
+    """Traces the model on a continued text without the causal mask."""
 
     continued: TextContinuationRun
 
@@ -76,9 +76,9 @@ class UnmaskedRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class TextScoreRun(Run[tuple[TextScore, Trace]]):
-    """The probability of a text, and the trace of reading it.
+    """Scores a text, and returns the model's trace with the score.
 
-    Raises: the errors of `transformer.language_modelling.tracing.trace_text`.
+    Raises: as in `transformer.language_modelling.tracing.trace_text`.
     """
 
     text: str
@@ -91,7 +91,7 @@ class TextScoreRun(Run[tuple[TextScore, Trace]]):
 
 @dataclass(frozen=True)
 class CopyingRun(Run[HeadScores]):
-    """The run that measures how much every head looks at the previous token, and how much it continues a pattern.
+    """Measures each head's previous-token and induction scores on random patterns.
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.

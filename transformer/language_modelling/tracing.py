@@ -1,4 +1,4 @@
-"""Traces of a language model that reads or continues a text, as immutable values."""
+"""Traces a language model while it reads or continues a text."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def trace_continuation(
 
 
 def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
-    """The probability of a text, and the trace of reading it.
+    """Score a text, and return the model's trace with the score.
 
     Raises:
         TextError: the text is empty or too long.
@@ -113,11 +113,11 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """The trace of a model that reads a traced text again without its mask, so that every row sees later tokens.
+    """Run the model on a traced text again, without the causal mask, so that every query sees later tokens.
 
     Args:
-        loaded: the model of the trace, with full attention.
-        trace: the trace whose text is read again.
+        loaded: model that made the trace, with full attention.
+        trace: trace of the text.
 
     Raises:
         DeviceError: the device ran out of memory.
@@ -128,12 +128,12 @@ def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
 
 
 def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) -> Reader:
-    """A language model that is ready to read a text and record everything."""
+    """Return a `Reader` that records all activations of a language model."""
     model = loaded.model
     cache = model.start_cache(edits=edits_of([interventions], model.config))
     return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
 
 
 def _read(reader: Reader, tokens: Sequence[int]) -> Trace:
-    """The trace of a text, given by its token ids, after the start symbol."""
+    """Trace a text, given by token ids without the start symbol."""
     return reader.read(reader.vocabulary.decode(tokens), reader.vocabulary.tokens(tokens))[0]

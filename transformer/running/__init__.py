@@ -1,1 +1,1 @@
-"""The translation model and its runs, which turn a sentence into a translation or a trace."""
+"""The translator, and the runs (requests) that it answers: translations, traces, scores and attributions."""

@@ -1,4 +1,4 @@
-"""A source text that the encoder has read, with methods that let the decoder write or read a translation."""
+"""Encodes source texts, and runs the decoder on the result to generate or trace translations."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class EncodedSource:
-    """The result of the encoder for one run; its methods run the decoder. `encode` makes it.
+    """An encoded source text, created by `encode`. The methods run the decoder.
 
     Attributes:
-        model: model of the run, in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: model vocabulary.
-        text: text of the source.
-        tokens: of the source, S.
+        model: model in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: the model's vocabulary.
+        text: source text.
+        tokens: the S source tokens.
         memory: the encoder's output, [1, S, D].
-        interventions: interventions of the run.
+        interventions: interventions that the model runs with.
         edits: the interventions as tensors.
-        record: recorder that receives what the run computes; None if nothing is recorded.
-        version: model version, which is stored in its traces.
+        record: recorder for activations; None if nothing is recorded.
+        version: model version, stored in traces.
     """
 
     model: Transformer
@@ -63,17 +63,17 @@ class EncodedSource:
         *,
         capture: bool = False,
     ) -> Translation:
-        """Let the decoder write a translation, token by token.
+        """Generate a translation.
 
         Args:
-            settings: how tokens are chosen.
-            prefix: ids of the tokens that the translation begins with.
-            suppressed: ids of tokens that must not be taken after the prefix.
-            capture: whether to return the tree of a beam search.
+            settings: decoding method and parameters.
+            prefix: ids of the tokens that the translation is forced to begin with.
+            suppressed: ids of the tokens banned after the prefix.
+            capture: whether beam search returns a search tree.
 
         Raises:
             TextError: the prefix is too long.
-            ValueError: a setting is out of range, or the vocabulary has no such token.
+            ValueError: a setting is out of range, or the vocabulary lacks a token.
         """
         prefix, suppressed = tuple(prefix) or self.vocabulary.begin(self.text), frozenset(suppressed)
         free = MAX_TOKENS + 1 - len(prefix)
@@ -95,7 +95,7 @@ class EncodedSource:
 
     @cached_property
     def reader(self) -> Reader:
-        """A reader of targets that records everything."""
+        """A `Reader` that traces target texts; requires `record`."""
         assert self.record is not None, "a trace is made of a recorded run"
         return Reader(
             self.model,
@@ -110,7 +110,7 @@ class EncodedSource:
 
     @cached_property
     def _start(self) -> DecoderCache:
-        """The decoder's initial state, from which it can write and read."""
+        """The initial decoder cache."""
         return self.model.start_cache(self.memory, None, edits=self.edits)
 
 
@@ -125,20 +125,20 @@ def encode(
     version: str,
     record: Recorder | None = None,
 ) -> EncodedSource:
-    """Let the encoder read a source, and return its result.
+    """Run the encoder on a source text.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        vocabulary: model vocabulary.
-        text: a sentence in the source language, from `source_text`.
-        interventions: changes to this run only.
-        means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
+        vocabulary: the model's vocabulary.
+        text: source text, as returned by `source_text`.
+        interventions: interventions to run the model with.
+        means: the heads' mean outputs, needed for the modes "mean" and "resample".
         device, version: device and version of the model.
-        record: receives what the run computes.
+        record: recorder for activations; None to record nothing.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions change a part that the model or the sentence lacks.
+        InterventionError: the interventions refer to a head or token that does not exist.
     """
     tokens = text_tokens(vocabulary, text, "source")
     interventions.check(model.config, len(tokens))
@@ -149,18 +149,18 @@ def encode(
 
 
 def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Token, ...]]]:
-    """Write the greedy translations of several sources in one batch.
+    """Translate several encoded sources greedily in one batch.
 
     Args:
-        sources: sources encoded by one model without interventions.
+        sources: sources encoded by the same model without interventions.
 
     Yields:
-        The index of a source, and the text and the tokens of its translation, as soon as it is complete.
+        Index of a source, and the text and tokens of its translation, as soon as the translation is complete.
     """
     model, vocabulary = sources[0].model, sources[0].vocabulary
     begins = [vocabulary.begin(source.text) for source in sources]
     if len(set(begins)) > 1:
-        # All rows of a batch begin with the same tokens, so the sources are grouped by these.
+        # All rows of a batch share one forced prefix, so group the sources by prefix.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
             for place, text, tokens in decode_together([sources[place] for place in places]):
@@ -185,14 +185,14 @@ def decode_variants(
     variants: Sequence[Interventions],
     means: HeadMeans | None,
 ) -> list[tuple[Token, ...]]:
-    """Translate one source greedily under N interventions, as one batch, and return the tokens of each translation.
+    """Translate one source greedily under N interventions in one batch, and return each translation's tokens.
 
     Args:
         model, means: as in `encode`.
-        vocabulary: vocabulary of the target.
-        text: the source.
+        vocabulary: the model's vocabulary.
+        text: source text.
         source: token ids of the source, [1, S].
-        variants: N interventions, which fit the model and the source.
+        variants: N interventions, already checked against the model and the source.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
     edits = edits_of(variants, model.config, replacements, source.device)
@@ -205,19 +205,19 @@ def decode_variants(
 
 
 def most_tokens(model: Transformer, source: int, prefix: int = 0) -> int:
-    """Maximum number of tokens of a translation.
+    """Return the maximum number of tokens in a translation.
 
     Args:
-        model: the model; an imported one may have its own limit.
-        source: number of tokens of the source.
-        prefix: number of tokens that the translation begins with.
+        model: the model; imported models may have their own limit.
+        source: number of source tokens.
+        prefix: number of tokens in the forced prefix.
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
         return min(MAX_TOKENS + 1, max(limit, prefix))
-    # A translation is rarely 1.5 times as long as its source, but short sources need more.
+    # Translations are rarely longer than 1.5 times the source, but short sources need more.
     return min(MAX_TOKENS + 1, max(2 * source + 10, prefix + source))
 
 
 def token_ids(tokens: Sequence[Token], device: str | torch.device) -> Tensor:
-    """Ids of the tokens of one sentence as a batch, [1, N]."""
+    """Return a sentence's token ids as a batch of one, [1, N]."""
     return torch.tensor([[token.id for token in tokens]], device=device)

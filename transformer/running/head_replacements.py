@@ -1,12 +1,11 @@
-"""Values from other runs that replace values of a run: mean outputs, outputs in another sentence, and patches.
+"""Activations from other inputs, for mean ablation, resample ablation and activation patching.
 
-Mean ablation shows which information the variation of a head's output carries, but the head may never have its mean as
-an output. Resample ablation replaces the output by one that the head has for another input (Chan et al. 2022, "Causal
-Scrubbing"; the default of ACDC, Conmy et al. 2023). In these papers all prompts have one length, and position i takes
-the output at position i of the other prompt. Sentences have different lengths, and their positions do not correspond.
-So here every position takes the output at a random position of the other sentence, the same for all heads of a stack.
-This allows sentences of any length. The mean over many draws is that of mean ablation, except that a long sentence
-counts no more than a short one.
+Mean ablation removes the information in the variation of a head's output. The mean may be an output that the head never
+has. Resample ablation instead uses the head's output on another input (Chan et al. 2022, "Causal Scrubbing"; the
+default of ACDC, Conmy et al. 2023). In these papers all prompts have equal lengths, so position i takes the output at
+position i of the other prompt. Positions in natural sentences do not correspond. Here, every position therefore takes
+the output at a random position of the other sentence, and all heads of a stack use equal positions. Averaged over many
+draws, the replacement is the mean of mean ablation, except that every sentence has equal weight, whatever its length.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair, Place, has_heads, is_residual
 
-# Maximum number of positions of a run, including the start or the end symbol.
+# Maximum number of source or target positions, including the start or the end symbol.
 POSITIONS = MAX_TOKENS + 1
 
 
 class HeadReplacements:
-    """Computes the replacements of the heads in one run; `edits_of` calls it.
+    """Computes the activations that replace head outputs and patched places; called by `edits_of`.
 
-    A new object is made for each run and passed as an argument, like the recorder.
+    Create a new object for every model run.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        means: mean outputs of the model's heads, with the sentences that they were measured on.
-        source: token ids of the source, [S]; a draw never takes the same sentence.
-        positions: maximum number of positions of the run.
+        means: the heads' mean outputs and the sentences they were measured on; None if not available.
+        source: token ids of the source, [S], which is never drawn as the other sentence.
+        positions: maximum number of positions in the run.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class HeadReplacements:
         self._records: dict[Pair, Recorder] = {}
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """The replacement of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
+        """Return every head's replacement output, [L, H, 1 or P, K] by attention kind, on the CPU; P is `positions`.
 
         Raises:
             InterventionError: the means or their sentences are missing.
@@ -73,7 +72,7 @@ class HeadReplacements:
         return self._drawn[draw]
 
     def patches(self, interventions: Interventions) -> Patches:
-        """The patched places, and their vectors from the run of the other sentence without interventions."""
+        """Return the patched places, each with its vector from a run on the other sentence without interventions."""
         if interventions.other is None:
             return ()
         if interventions.other not in self._records:
@@ -83,17 +82,17 @@ class HeadReplacements:
 
 
 def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
-    """Draw another sentence, and for every position the position there whose output replaces it, by kind.
+    """Sample another sentence, and for every position a random position in that sentence, by attention kind.
 
-    The draws of a seed go through the sentences in one random order, and start again after the last one.
+    Draws with the same seed go through all sentences in one random order, and then start over.
 
     Args:
-        pairs: sentences to draw from.
-        source: token ids of the source that the model reads, which is not drawn.
+        pairs: sentences to sample from.
+        source: token ids of the model's source text, which is never sampled.
         seed, draw: fields of `Interventions`.
 
     Raises:
-        InterventionError: there is no other sentence.
+        InterventionError: `pairs` has no sentence other than the source.
     """
     shuffled = np.random.default_rng(seed).permutation(len(pairs))
     others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source)]
@@ -109,13 +108,13 @@ def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) ->
 
 
 def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
-    """The outputs of all heads while a model reads a sentence and its translation, [L, H, N, K] by kind."""
+    """Run a model on a sentence and its translation; return all heads' outputs, [L, H, N, K] by attention kind."""
     record = recorded(model, pair)
     return {kind: torch.cat(record.tensors[f"{kind}.outputs"]) for kind in KINDS}
 
 
 def recorded(model: Transformer, pair: Pair) -> Recorder:
-    """Everything that a model computes while it reads a sentence and its translation."""
+    """Run a model on a sentence and its translation, and record all activations."""
     source, target = (torch.tensor([ids], device=model.device) for ids in pair)
     record = Recorder(details=True)
     memory = model.encode(source, None, record=record)
@@ -124,9 +123,12 @@ def recorded(model: Transformer, pair: Pair) -> Recorder:
 
 
 def value_at(record: Recorder, place: Place, position: int) -> Tensor:
-    """The vector of a place at a position of a recorded sentence: [K] or [S] of a head, otherwise [D]."""
+    """Return the recorded activation for a place's site, layer and head at `position`.
+
+    Shapes are [K] for a head's output, [N] for a head's attention weights, and [D] otherwise.
+    """
     site, layer, head, _ = place
-    # The stream is stored after every sub-layer: two in a layer of the encoder, three in the decoder's.
+    # The residual stream is recorded after every sub-layer: two per encoder layer, three per decoder layer.
     step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1
     tensor = record.tensors[site][layer * step][0]
     return tensor[head, position] if has_heads(site) else tensor[position]

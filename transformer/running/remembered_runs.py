@@ -1,4 +1,4 @@
-"""Answers runs with a model, and caches their results."""
+"""`Runs` objects that wrap a model, with or without a cache of results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from transformer.values.weights import Weights
 
 
 class ModelRuns(Runs):
-    """Answers runs with a model; runs that need only results of other runs are computed here.
+    """Answers runs with a model, which may be in another process.
+
+    Runs that use only the results of other runs are computed in the current process.
 
     Attributes:
-        model: the model that computes: a translator or a language model, in this process or in another.
+        model: translator or language model, or a client of one.
     """
 
     def __init__(self, model: Any) -> None:
@@ -39,7 +41,7 @@ class ModelRuns(Runs):
 
 
 class RememberedRuns(ModelRuns):
-    """Answers runs as `ModelRuns` does, and caches every result until it is deleted."""
+    """Like `ModelRuns`, but caches every result for the lifetime of the object."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)

@@ -1,4 +1,4 @@
-"""Scores one translation under many interventions in batches, and computes the gradient that estimates the scores.
+"""Scores one translation under many interventions in batches, or estimates such scores from a gradient.
 
 Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
@@ -25,14 +25,14 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Positions that the decoder reads in one batch: enough to use all cores, and few enough that their distributions over
-# the vocabulary stay small.
+# Number of decoder positions per batch: enough to use all cores, and few enough to limit the memory for distributions
+# over the vocabulary.
 BATCH_POSITIONS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """How a model predicts one translation that it reads (teacher forcing): unchanged, and under N interventions.
+    """A model's predictions of one translation (teacher forcing), without interventions and under N variants.
 
     Attributes:
         baseline: log-probability of each token without interventions, nats [T].
@@ -55,18 +55,18 @@ class Scores:
 
     @property
     def change(self) -> np.ndarray:
-        """Change of the translation's log-probability, float64 nats [N]; negative if it became less likely."""
+        """Change in the translation's log-probability, float64 nats [N]; negative if less likely under the variant."""
         return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One translation, read without interventions and under N variants.
+    """Traces and scores of one translation, without interventions and under N variants.
 
     Attributes:
         before: trace without interventions.
         after: trace under the first variant.
-        scores: scores of all variants compared with `before`.
+        scores: scores of all variants.
     """
 
     before: Trace
@@ -83,17 +83,17 @@ def score(
     means: HeadMeans | None = None,
     known: Sequence[Tensor] = (),
 ) -> Scores:
-    """Let the model read a translation without interventions and under every variant, and score its predictions.
+    """Score the model's predictions of a translation, without interventions and under every variant.
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        source: token ids [1, S].
-        target: ids of the tokens that the decoder reads, [1, T].
-        predicted: ids of the tokens that follow them, [T].
-        variants: N interventions, which fit the model and the source.
-        means: the heads' mean outputs, for the modes "mean" and "resample".
-        known: log-probabilities [T, V] that other runs have already computed: without interventions, then under the
-            first variants. Their memory is reused for the result.
+        source: source token ids [1, S].
+        target: decoder input ids, [1, T].
+        predicted: ids of the tokens to predict, [T].
+        variants: N interventions, already checked against the model and the source.
+        means: the heads' mean outputs, needed for the modes "mean" and "resample".
+        known: log-probabilities [T, V] that are already computed: without interventions, then under the first variants.
+            The tensors are overwritten.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -103,7 +103,7 @@ def score(
         else log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
     )
     probs = baseline.exp()
-    # Zero times minus infinity counts as 0: a token with the probability 0 adds nothing.
+    # A token with probability 0 contributes nothing: clamping avoids NaN from zero times minus infinity.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     read = (log_probs[None] for log_probs in known[1:])
@@ -123,14 +123,14 @@ def score(
 def contrasts(
     model: Transformer, source: Tensor, target: Tensor, tokens: tuple[int, int], variants: Sequence[Interventions]
 ) -> np.ndarray:
-    """The logit of one next token minus that of another after the model has read a prefix, by variant, nats [N].
+    """Return the logit difference between two candidates for the token after a prefix, for each variant, nats [N].
 
-    It equals the difference of their log-probabilities.
+    The logit difference equals the difference of the log-probabilities.
 
     Args:
         model, source, variants: as in `score`.
         target: ids of the start symbol and the prefix, [1, T].
-        tokens: ids of the two tokens.
+        tokens: ids of the two candidates; the second one's logit is subtracted.
     """
     replacements = HeadReplacements(model, None, source[0].tolist())
     found = []
@@ -149,7 +149,7 @@ def _in_batches(
     *,
     last: bool = False,
 ) -> Iterator[Tensor]:
-    """Yield the result of `log_probs_of` for one batch of variants after the other."""
+    """Yield the result of `log_probs_of` for each batch of variants."""
     rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
     for start in range(0, len(variants), rows):
         if start:
@@ -168,15 +168,15 @@ def log_probs_of(
     *,
     last: bool = False,
 ) -> Tensor:
-    """Log-probabilities [N, T, V] of one translation under N edits.
+    """Return the log-probabilities [N, T, V] that the model predicts for one decoder input under N edits.
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits of the encoder's runs. There may be fewer runs than rows, because many variants change only
-            the decoder.
-        encoder_rows: index of the encoder's run that each row continues, [N].
-        edits: edits of the decoder's rows.
-        last: whether to return only those after the last token, [N, 1, V].
+        encoder_edits: edits for each encoder row. There may be fewer encoder rows than decoder rows, because many
+            variants affect only the decoder.
+        encoder_rows: index of the encoder row for each decoder row, [N].
+        edits: edits for the decoder rows.
+        last: whether to return only the prediction after the last token, [N, 1, V].
     """
     runs = max(1, len(encoder_edits.interventions))
     memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
@@ -188,17 +188,17 @@ def log_probs_of(
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
-    """Gradient of a translation's log-probability with respect to every head's gate, at 1, by kind, nats [L, H].
+    """Return the gradient of a translation's log-probability at every head's gate, by attention kind, nats [L, H].
 
-    The gate is the factor of the head's output.
-    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and without taking the
-    absolute value. The first-order estimate of the change when a head is removed is minus this gradient.
+    A head's gate is a factor on the head's output, here 1. Michel et al. 2019, "Are Sixteen Heads Really Better than
+    One?", equation 2, for one sentence and without the absolute value. Minus the gradient is a first-order estimate of
+    the effect of removing the head.
 
     Args: as in `score`.
     """
     edits = open_gates(model.config, next(model.parameters()).dtype, source.device)
     with torch.inference_mode(False), torch.enable_grad():
-        # Tensors that were created in inference mode cannot be part of a gradient.
+        # Tensors created in inference mode cannot be used in autograd.
         source, target, predicted = source.clone(), target.clone(), predicted.clone()
         memory = model.encode(source, None, edits=edits)
         log_probs = model.generator(model.decode(target, memory, None, edits=edits)[0]).log_softmax(dim=-1)
@@ -208,7 +208,7 @@ def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted
 
 
 def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
-    """Edits of one row that change nothing; their gates can be differentiated."""
+    """Return edits for one row whose gates are all 1 and require gradients."""
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     with torch.inference_mode(False):
         gates: dict[Kind, Tensor] = {
@@ -221,10 +221,13 @@ def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.devi
 def _shared_encoder(
     variants: Sequence[Interventions], config: TransformerConfig, replacement: Replacement, device: torch.device
 ) -> tuple[Edits, Tensor, Edits]:
-    """The last three arguments of `log_probs_of`; variants that change the encoder in the same way share its run."""
+    """Return the arguments `encoder_edits`, `encoder_rows` and `edits` of `log_probs_of`.
+
+    Variants with equal changes to the encoder share one encoder row.
+    """
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
     rows = torch.tensor([number[part] for part in parts])
-    # A single run without interventions has no edits, but it has one row.
+    # A single encoder row without interventions has empty edits.
     return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)

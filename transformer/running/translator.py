@@ -1,4 +1,4 @@
-"""The translator: a translation model on a device, with its vocabulary and the methods that run it."""
+"""`Translator`: a translation model on a device, with its vocabulary and methods for translating and tracing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from transformer.values.weights import Weights
 
 
 class Translator(Runs):
-    """Translates texts, and traces the computation. Threads may share a translator: it stores nothing of a run.
+    """Translates texts, and traces the model's computation. Thread-safe, because model runs leave no state.
 
     >>> from transformer import DecodingSettings, Translator
     >>> translator = Translator.load()
@@ -54,20 +54,20 @@ class Translator(Runs):
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
-    Its methods create and answer runs, which document their arguments and errors (`transformer.running.runs`).
-    A run can be cancelled between its steps: see `transformer.values.cancellation`.
+    Most methods create and answer a run, whose class documents arguments and errors (`transformer.running.runs`).
+    Runs can be cancelled between steps; see `transformer.values.cancellation`.
 
     Attributes:
-        config: model shape.
-        tokenizer: vocabulary of the model.
+        config: model configuration.
+        tokenizer: the model's vocabulary.
         device: "cuda", "mps" or "cpu".
-        card: the model card, Markdown.
-        languages: languages of the source and of the target.
+        card: model card in Markdown.
+        languages: source and target language.
         curve: learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
         version: digest that changes whenever the configuration, a weight or the vocabulary changes.
-        folder: folder that the model was loaded from; None if it was made in memory.
-        means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
-            for this model.
+        folder: folder that the model was loaded from; None if the model was created in memory.
+        means: the heads' mean outputs, needed for the modes "mean" and "resample"; None if there are none for this
+            model version.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Translator(Runs):
         self.device = device
         self.version = version
         self.folder = folder
-        # Means that were measured on another model are useless for this one.
+        # Ignore means that were measured on another model.
         self.means = means if means is not None and means.model == version else None
         if isinstance(checkpoint, Checkpoint):
             self._model = checkpoint.model_on(device)
@@ -99,11 +99,11 @@ class Translator(Runs):
         Args:
             folder: model folder, as for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be
                 missing.
-            device: "cuda", "mps" or "cpu"; None takes the fastest available.
+            device: "cuda", "mps" or "cpu"; None selects the fastest device available.
 
         Raises:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
-            DeviceError: the device is missing, or has too little memory for the model.
+            DeviceError: the device is not available, or has too little memory for the model.
         """
         folder, device = Path(folder), chosen_device(device)
         checkpoint = load_checkpoint(folder)
@@ -114,7 +114,7 @@ class Translator(Runs):
 
     @cached_property
     def parameters(self) -> int:
-        """Number of parameters, shared ones counted once."""
+        """Number of parameters, counting shared ones once."""
         return sum(count for _, count in parameter_table(self.config))
 
     def weights(self) -> Weights:
@@ -186,19 +186,19 @@ class Translator(Runs):
         done: Callable[[int, Trace | AtlasError], object],
         targets: Sequence[str | None] | None = None,
     ) -> None:
-        """Trace several texts and write their translations in one batch, which takes a fraction of the time.
+        """Trace several texts, with all translations generated in one batch, which is several times as fast.
 
-        The numbers equal those of separate traces, bit by bit, because encoder and decoder read each text alone.
+        Traces are bitwise identical to those of separate runs, because only the generation of translations is batched.
 
         Args:
-            texts: sentences in the source language.
-            done: receives the index of a text, and its trace or error, as soon as it is known; shorter texts do not
-                wait for longer ones.
-            targets: the translation to read for each text; if one is None, the model writes its own.
+            texts: source sentences.
+            done: callback that receives a text's index, and its trace or error, as soon as the result is known. Shorter
+                texts do not wait for longer ones.
+            targets: translation of each text; None to use the model's own translation.
 
         Raises:
-            AtlasError: the device ran out of memory, or a translation does not fit into the model; a text without a
-                result can be traced alone.
+            AtlasError: the device ran out of memory, or a translation does not fit into the model. Texts without a
+                result can still be traced separately.
         """
         with self._computing():
             sources: dict[int, EncodedSource] = {}
@@ -220,17 +220,17 @@ class Translator(Runs):
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
     ) -> Attribution:
-        """The attribution of tokens that the model predicted, by one method.
+        """Attribute predicted tokens to the tokens that the model read, by one attribution method.
 
         Args:
-            trace: trace of this model, with details.
+            trace: trace from this translator, with details.
             method: one of `transformer.attribution.attribution.METHODS`.
             targets: predictions to explain; None explains every predicted token.
             words: whether to score words instead of tokens.
 
         Raises:
             DeviceError: the device ran out of memory.
-            ValueError: the trace has no details or no such position, or the method cannot explain it.
+            ValueError: the trace has no details or lacks a target's position, or the method does not support the trace.
         """
         with device_errors_explained(self.device):
             chosen = every_position(trace) if targets is None else targets
@@ -239,13 +239,13 @@ class Translator(Runs):
     def deletion_curves(
         self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
     ) -> DeletionCurves:
-        """How fast a target's log-probability falls when source columns are hidden in the order of an attribution.
+        """Measure how a target's log-probability falls as source columns are hidden in order of attribution.
 
         Args:
-            trace: trace of this model.
-            attribution: attribution by the method to evaluate.
-            columns: source columns to hide one after the other; the others stay.
-            target: index of the target.
+            trace: trace from this translator.
+            attribution: attribution to evaluate.
+            columns: source columns to hide one after the other; other columns stay visible.
+            target: index of the target in `attribution.targets`.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -268,7 +268,7 @@ class Translator(Runs):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
-        """Token ids of the source [1, S], of the decoder's input [1, T], and of the tokens to predict [T]."""
+        """Return the token ids of the source [1, S], the decoder input [1, T], and the tokens to predict [T]."""
         predicted = self.translate(text).tokens if target is None else given_target(self.tokenizer, target, text)[1]
         source, read = (
             text_tokens(self.tokenizer, self.typed(text), "source"),
@@ -277,12 +277,12 @@ class Translator(Runs):
         return token_ids(source, self.device), token_ids(read, self.device), token_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
-        """Raise an InterventionError if a variant does not fit the model or a source [1, S]."""
+        """Raise an InterventionError if a variant refers to a head or token that the model or source [1, S] lacks."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 
     def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
-        """Encode a text for a run in inference mode; see `transformer.running.encoded_source.encode`."""
+        """Encode a source text in inference mode; see `transformer.running.encoded_source.encode`."""
         return encode(
             self._model,
             self.tokenizer,
@@ -295,7 +295,7 @@ class Translator(Runs):
         )
 
     def typed(self, text: str) -> str:
-        """The text that the model reads; see `source_text`."""
+        """Validate a typed source text; see `source_text`."""
         return source_text(text, self.tokenizer.codes, self.languages)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Base class of the runs that a translator computes itself and its server answers; all other runs use these."""
+"""Base class of the runs that need the translation model itself, which may be on a server."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from transformer.values.run import Result, Run
 if TYPE_CHECKING:
     from transformer.running.translator import Translator
 
-# A translation to read: its text, the ids of its tokens, or None for the model's own.
+# A given translation: text, token ids, or None for the model's own translation.
 ReadTarget = str | Sequence[int] | None
 # `ReadTarget` in a hashable form, for the fields of runs.
 Target = str | tuple[int, ...] | None
 
 
 class TranslatorRun(Run[Result]):
-    """A run on one text; its intermediate results stay on the device until the result is complete.
+    """A run on one source text, computed by the translation model.
 
     Attributes:
-        text: a sentence in the source language, spelled by `valid`.
-        plain: whether it is the run that a whole lecture hall requests: a trace that one batch can compute with others.
+        text: source sentence, with surrogates repaired by `valid`.
+        plain: whether the run is a trace without options, which can be computed in one batch with other traces.
     """
 
     text: str
@@ -35,12 +35,12 @@ class TranslatorRun(Run[Result]):
             object.__setattr__(self, "target", hashable(target))
 
     def compute(self, runs: Translator, *needed: Any) -> Result:
-        """Compute the result with the model itself; `Translator.answer` calls this in inference mode."""
+        """Compute the result with the model; `Translator.answer` calls this method in inference mode."""
         raise NotImplementedError
 
 
 def hashable(target: ReadTarget) -> Target:
-    """Convert a translation to read to a hashable value."""
+    """Convert a given translation to a hashable value."""
     if target is None:
         return None
     return valid(target) if isinstance(target, str) else tuple(map(int, target))

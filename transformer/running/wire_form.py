@@ -1,6 +1,6 @@
-"""Converts a run to its wire form and back: a JSON object with its fields and, under "run", the name of its class.
+"""Serialises runs to JSON and parses them: an object with the run's fields and, under "run", the class name.
 
-Requests to a model's server and saved experiments contain runs in this form. Both are untrusted.
+Requests to a model server and saved experiments contain runs in this wire form. Both are untrusted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformer.values.run import Run
 
 Kind = TypeVar("Kind", bound=Run[Any])
 NAME = "run"
-# A field's former name in a saved experiment; a quotation mark inside a text has a backslash before it.
+# Old name of the field "tokens" in saved experiments. Within a string, the quotation marks would be escaped.
 FORMER = re.compile(rb'(?<!\\)"pieces"(?=\s*:)')
 
 
@@ -30,33 +30,37 @@ class _Named(Struct):
 
 
 def write_run(run: Run[Any]) -> Raw:
-    """Write a run in its wire form; equal runs give equal bytes."""
-    # Every field is written, even one that was missing in the request, and sets are sorted.
+    """Serialise a run to JSON; equal runs give identical bytes."""
+    # All fields are written, even those with default values, and sets are sorted.
     return Raw(msgspec.json.encode(_plain(run), order="deterministic"))
 
 
 def read_run(content: bytes | Raw, kind: type[Kind]) -> Kind:
-    """Read a run of a class from its wire form.
+    """Parse a run from JSON.
+
+    Args:
+        content: JSON as written by `write_run`.
+        kind: class that the run must be an instance of.
 
     Raises:
-        RequestError: there is no such run, or the content is not in the form that `write_run` writes.
-        AtlasError: the fields of the run contradict each other.
+        RequestError: the class is unknown or not a `kind`, or the JSON does not match the class.
+        AtlasError: the run's fields are invalid or contradict each other.
     """
     content = FORMER.sub(b'"tokens"', bytes(content))
     named = decoded(content, _Named).run
     found = decoded(content, _class_of(named, kind))
-    # If they differ, the content has an unknown field at some depth, or a field in another form.
+    # A difference means that some object has an unknown field, or that a value is not in canonical form.
     if msgspec.json.decode(write_run(found)) != msgspec.json.decode(content):
         raise RequestError(f"the parameters of {named} are invalid")
     return found
 
 
 def decoded(content: bytes | Raw, kind: Any) -> Any:
-    """Parse untrusted JSON to a value of a type.
+    """Parse untrusted JSON to a value of the type `kind`.
 
     Raises:
-        RequestError: the content is not JSON, or not of this type.
-        AtlasError: the value rejects its fields.
+        RequestError: the content is not JSON, or does not match the type.
+        AtlasError: the type's own validation failed.
     """
     try:
         return msgspec.json.decode(content, type=kind, dec_hook=_nested)
@@ -74,7 +78,7 @@ def _plain(value: Any) -> Any:
 
 
 def _nested(kind: Any, value: Any) -> Any:
-    """Convert a field that may hold any run."""
+    """Decode a field of type `Run`, which may hold a run of any class."""
     if get_origin(kind) is not Run or not isinstance(value, dict):
         raise RequestError(f"{kind} is not a run")
     return msgspec.convert(value, _class_of(value.get(NAME), Run), dec_hook=_nested)

@@ -1,16 +1,15 @@
-"""The model as a service: clients ask for runs over HTTP, and replicas on one or more machines compute them.
+"""Model server: clients request runs over HTTP, and replicas of the model on one or more machines compute the results.
 
-A `client.RemoteTranslator` replaces a `running.translator.Translator`, of which it is a subclass. Every run that a user
-waits for goes to the service: translations, traces with and without details, all decoding methods, and one sentence
-read under many interventions. Two things are computed on the client, because their input would be the largest data to
-transfer:
+A `client.RemoteTranslator` can replace a `running.translator.Translator`, its base class. The server computes every run
+that a user waits for: translations, traces with and without details, all decoding methods, and scores of one sentence
+under many interventions. Two things are computed on the client, because transferring their input would take longest:
 
 - computations from the weights (*Inside a layer*, *Backpropagation*, the parts of a logit);
 - attribution methods, which use a trace with details that the client already has.
 
-For these, the client loads the model in its own folder on first use. The client therefore needs the same model folder
-as the service: every request and every answer contains the model's version.
+For these, the client loads a local copy of the model on first use. The client therefore needs the same model folder as
+the server; every request and every answer contains the model's version.
 
-Requests that wait for a replica at the same time are translated as one batch. A replica keeps no state of a client, and
-a run changes nothing. If a replica dies, the client can therefore repeat the run.
+Requests that wait for a replica at the same time are translated as one batch. Replicas keep no client state, and runs
+have no side effects, so the client can repeat a run if a replica dies.
 """

@@ -1,7 +1,7 @@
-"""Encodes and decodes the answers of a model's server: results of runs as MessagePack, errors as JSON.
+"""Encodes and decodes a model server's answers: results of runs as MessagePack, errors as JSON.
 
-A result is written field by field; an array is written as its type, its shape and its bytes. Nothing is compressed,
-because compression hardly makes such numbers smaller. An answer contains only numbers and text.
+Results are encoded field by field, arrays as data type, shape and raw bytes. Nothing is compressed, because arrays of
+floats hardly get smaller. Answers contain only numbers and text.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
 
 
 def _answer(reply: Reply, address: str, model: str) -> Answer:
-    """Decode the content of a reply after checking its protocol and its model; raise the error that it contains."""
+    """Check a reply's protocol and model version, decode the content, and raise the server's error, if any."""
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
         # Check these first, because another version of the protocol may have other fields.

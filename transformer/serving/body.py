@@ -1,4 +1,4 @@
-"""Reads the body of a request, up to the size limit."""
+"""Reads an HTTP request body, up to a size limit."""
 
 from __future__ import annotations
 

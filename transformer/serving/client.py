@@ -23,31 +23,30 @@ from transformer.values.head_means import HeadMeans
 from transformer.values.run import Result, Run
 from transformer.values.trace import Trace
 
-# Environment variable with the address of a model's server.
+# Environment variable with the URL of a model server.
 SERVER = "ATTENTION_ATLAS_SERVER"
 # Maximum number of simultaneous requests in one call of `trace_together`.
 MAX_TOGETHER = 16
 
 
 class RemoteTranslator(Translator):
-    """A translator that sends runs to a model's server; `transformer.serving` says which. Threads may share one.
+    """A translator that sends most runs to a model server, as described in `transformer.serving`. Thread-safe.
 
-    A run raises the same errors as on the server. It raises `ServerError` if the server does not answer, or has another
-    protocol or model. Failures are not cached: the next run asks the server again. If a run is cancelled while the
-    client waits, the client closes the connection, and the server then ends the run.
+    Errors raised on the server are raised again on the client. `ServerError` is raised if the server does not answer,
+    or uses a different protocol or model. Cancelling a run closes the connection, upon which the server stops the run.
 
     Args:
-        address: address of the server, such as http://10.0.0.5:8600.
-        folder: folder with the same model.
-        device: device of this machine, for local computations; None takes the fastest.
+        address: URL of the server, such as http://10.0.0.5:8600.
+        folder: local folder with the server's model.
+        device: local device, for computations on the client; None selects the fastest device available.
 
     Attributes:
         device: the server's device.
 
     Raises:
-        ServerError: the server does not answer, or has another protocol or model.
+        ServerError: the server does not answer, or uses a different protocol or model.
         CheckpointError: the folder is missing or damaged.
-        DeviceError: this machine has no such device.
+        DeviceError: the local device is not available.
     """
 
     def __init__(self, address: str, folder: Path = MODEL, device: str | None = None) -> None:
@@ -62,7 +61,7 @@ class RemoteTranslator(Translator):
 
     @property
     def _model(self) -> Transformer:
-        """The model on this machine; loaded when its weights are first used."""
+        """The local copy of the model, loaded on first use."""
         with self._loading:
             if self._loaded is None:
                 self._loaded = load_checkpoint(self._folder).model_on(self._own_device)

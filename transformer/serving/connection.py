@@ -29,20 +29,20 @@ TRIES = (0.0, 0.1, 0.5, 2.0)
 
 
 class Connection:
-    """Connects one app to one server. Threads may share it; each uses its own socket during a request.
+    """Persistent HTTP connections to one model server. Thread-safe: each request has a separate socket.
 
     Args:
-        address: address of the server, for example http://10.0.0.5:8600.
+        address: URL of the server, for example http://10.0.0.5:8600.
 
     Raises:
-        ServerError: the address is invalid.
+        ServerError: the URL is invalid.
     """
 
     def __init__(self, address: str) -> None:
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
-            # Check the host here: for one that it cannot encode, http.client raises an error that does not name it.
+            # For a host that cannot be encoded, http.client would raise an error that does not name the host.
             (host or "").encode("idna")
             parts.path.encode("ascii")
         except ValueError:
@@ -87,7 +87,7 @@ class Connection:
                 continue
             if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
                 return reply
-            # This reply comes from a gateway or from Ray itself, which reports in its own format that a replica died.
+            # The reply is from a gateway, or from Ray, which reports a dead replica in a different format.
             reason = f"HTTP status {reply.status}"
             if reply.status < 500:
                 break

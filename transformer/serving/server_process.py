@@ -1,4 +1,4 @@
-"""Prepares the process of a server that keeps its models in memory."""
+"""Tunes garbage collection and memory use for a long-running server process that keeps models in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ TIDY_EVERY = 10.0
 
 
 def settle() -> None:
-    """Prepare this process for its work as a server; call this after all permanent objects have been loaded."""
+    """Exclude loaded objects from garbage collection, and regularly return free memory to the operating system.
+
+    Call this function after all permanent objects, such as models, have been loaded.
+    """
     use_one_thread()
     return_freed_memory()
     # A garbage collection that visits torch's modules takes 90 ms, during which the server does not answer. Frozen
@@ -28,7 +31,7 @@ def settle() -> None:
 
 @cache
 def _stay_tidy() -> None:
-    """Start a thread, once per process, that returns free memory between permanent objects to the system.
+    """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
     A beam search of the largest width, or the gradients of a long sentence, leave 150 MB of unused memory.
     """

@@ -1,4 +1,4 @@
-"""Answers requests with a translator; works with any kind of HTTP server."""
+"""Answers HTTP requests with a translator, independently of the HTTP server used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Service:
-    """Parses and answers requests. Threads may share one, because it keeps no state of a request."""
+    """Parses and answers requests. Thread-safe, because no state is kept between requests."""
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
@@ -52,8 +52,8 @@ class Service:
         """Compute a run, and return its result or its error as a reply.
 
         Args:
-            run: the run.
-            between_steps: function to call between the steps of the run; a LeftError that it raises ends the run.
+            run: run to compute.
+            between_steps: function to call between the run's steps; it may raise a LeftError to end the run.
 
         Raises:
             LeftError: `between_steps` raised it.

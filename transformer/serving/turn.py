@@ -20,11 +20,11 @@ class LeftError(Exception):
 
 
 class Turn:
-    """Lets runs compute one at a time, in order of arrival; each instance belongs to one event loop.
+    """Fair lock: only one run computes at a time, in order of arrival. Each instance belongs to one event loop.
 
     Args:
-        most: maximum number of runs in progress. Each run keeps a thread while others go first. The event loop's own
-            pool is too small: the run whose turn it is could find all threads taken by waiting runs.
+        most: maximum number of runs in progress. A run occupies a thread even while it waits. With the event loop's
+            smaller default pool, waiting runs could occupy all threads and block the run whose turn it is.
     """
 
     def __init__(self, most: int) -> None:

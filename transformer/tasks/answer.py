@@ -1,4 +1,4 @@
-"""Lets the model of a snapshot answer an item of its task, and records its attention."""
+"""Runs a snapshot's model on one task item, and records the answer and the attention weights."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ START, END = "<s>", "</s>"
 
 @dataclass(frozen=True, eq=False)
 class TaskAnswer:
-    """A model's answer to an item, correct or not.
+    """A model's answer to a task item.
 
     Attributes:
-        item: the item, with the correct answer.
-        written: tokens that the model wrote, without the end symbol; "?" stands for a symbol that no item has.
-        ended: whether the model wrote the end symbol.
-        probabilities: probability of each token that it wrote, including the end symbol.
-        sources, reads: tokens that the encoder and the decoder read, which label the columns and rows of maps.
-        attention: weights while the model wrote, by kind of attention, float32 [L, H, rows, columns].
+        item: task item with the correct answer.
+        written: generated tokens, without the end symbol; "?" stands for a padding, start or unknown symbol.
+        ended: whether the model generated the end symbol.
+        probabilities: probability of each generated token, including any end symbol.
+        sources, reads: encoder and decoder input tokens, used as labels of attention maps.
+        attention: attention weights by attention kind, float32 [L, H, rows, columns].
     """
 
     item: Item
@@ -50,7 +50,7 @@ class TaskAnswer:
 
 
 def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
-    """Return the model of a snapshot, in evaluation mode.
+    """Build the model with a snapshot's weights, in evaluation mode.
 
     Raises:
         ValueError: the snapshot has no weights, or their number does not fit the configuration.
@@ -64,7 +64,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 @torch.inference_mode()
 def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
-    """Let the model of a snapshot answer an item that a user typed, by greedy decoding.
+    """Decode a snapshot model's answer to an item typed by the user, greedily.
 
     Raises:
         TaskError: the text is not an item of the task.

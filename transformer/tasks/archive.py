@@ -1,4 +1,4 @@
-"""Saves a run on a task to an archive of numpy arrays, and loads it."""
+"""Saves and loads task training runs as archives of numpy arrays."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NUMBERS = ("held_out_loss", "exact_match", "training_match")
 
 
 def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
-    """Write a run to a file, as a whole or not at all.
+    """Save a training run, replacing the file atomically.
 
     Args:
-        run: the run.
+        run: training run.
         path: file to write.
-        models: number of snapshots that keep their weights, including the first and the last; None for all. Weights
-            take most of the file. The other snapshots keep their measurements and their attention.
+        models: number of snapshots to save with weights, including the first and the last; None for all. Weights take
+            most of the file. The other snapshots are saved with measurements and attention only.
     """
     snapshots = run.snapshots
     with_weights = [index for index, snapshot in enumerate(snapshots) if snapshot.weights is not None]
@@ -52,16 +52,16 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         },
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
-    # Open the file here, because numpy would append .npz to a name without it.
+    # Given a path, numpy would append .npz to other extensions, so it gets an open file.
     with replaced(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_run(path: Path) -> TaskRun:
-    """Read a file that `save_run` has written.
+    """Load a training run from a file written by `save_run`.
 
     Raises:
-        TaskError: the file is missing, damaged, or not a run; the message is one line.
+        TaskError: the file is missing, damaged, or not a training run; the message is one line.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

@@ -1,4 +1,4 @@
-"""Settings of a training run on a task, as one value that is stored with the run."""
+"""`TaskConfig`: the settings of a task training run, stored with the run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TaskConfig:
 
     @property
     def training(self) -> TrainConfig:
-        """The same settings in the form that `Steps` and the optimiser need, without label smoothing and dropout."""
+        """Settings converted to a `TrainConfig`, without label smoothing and dropout, for `Steps` and the optimiser."""
         return TrainConfig(
             d_model=self.d_model,
             heads=self.heads,

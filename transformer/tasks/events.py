@@ -1,4 +1,4 @@
-"""Finds events in the measurements of a run, such as a head that forms, and describes them in words."""
+"""Finds events in a training run's measurements, such as the formation of an induction head, and describes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMED = 2 / 3
 SOLVED = 0.99
 # Minimum number of steps from learning the training items to solving the held-out items that counts as grokking.
 GROKKING = 1_000
-# Names of the kinds of attention, as pages show them.
+# Display names of the attention kinds.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
 HEADS: Mapping[str, str] = {
     "diagonal": "becomes a diagonal",
@@ -27,7 +27,7 @@ HEADS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Event:
-    """A property that a snapshot has, but the one before did not have.
+    """A property that the model acquired during training: present in a snapshot, and absent in the previous one.
 
     Attributes:
         step: step of the snapshot.
@@ -66,7 +66,7 @@ def _of_heads(run: TaskRun) -> Iterator[Event]:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
                 index = first_over(values[:, layer, head], FORMED)
-                # Index 0 is before the first step. A property that a head already has there was not learned.
+                # Index 0 is before the first step, so a property present there was not learned.
                 if index:
                     step = run.snapshots[index].step
                     layers = f" of layer {layer + 1}" if run.config.layers > 1 else ""
@@ -81,7 +81,7 @@ def _of_model(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
         if index is not None:
             step = snapshots[index].step
             yield Event(step, f"{words} of the held-out items are right at step {step:,}")
-    # Take the first time for both. With weight decay, training may later lose some of its quality for a while.
+    # Use the first time for both, because with weight decay, accuracy may drop again temporarily.
     learned, found = (
         next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= SOLVED), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)

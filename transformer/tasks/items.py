@@ -1,4 +1,4 @@
-"""Draws the items of a training run from a seed: batches, and the held-out items that no batch contains."""
+"""Samples a training run's task items from a seed: training batches, and held-out items excluded from all batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Items:
 
     Args:
         task: the task of the items.
-        seed: decides which items are held out, and which items each training step sees.
+        seed: random seed for the choice of held-out items and of each training step's items.
 
     Attributes:
         held_out: items that no training step sees.
@@ -43,10 +43,10 @@ class Items:
         )
 
     def training(self, step: int, count: int) -> list[Item]:
-        """Return the items of a step, counted from 0; each call gives the same items.
+        """Return the training items for a 0-based step, which are the same in each call.
 
-        If `count` is at least the number of items in `trained`, the result is all of them (a full batch). Otherwise it
-        is a random draw.
+        If `count` is at least the number of items in `trained`, return all of them (a full batch), otherwise a random
+        sample.
         """
         rng = np.random.default_rng([self.seed, 1, step])
         if self.trained is not None:
@@ -61,7 +61,7 @@ class Items:
         return items
 
     def batch(self, items: Sequence[Item]) -> Batch:
-        """Encode items as a batch, padded to the task's longest item, because kernels are prepared for one shape."""
+        """Encode items as a batch, padded to the task's maximum lengths so that all batches have equal widths."""
         source = np.full((len(items), self.task.longest_source + 1), OWN.pad)
         predicted = np.full((len(items), self.task.longest_target + 1), OWN.pad)
         for row, item in enumerate(items):

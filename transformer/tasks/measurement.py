@@ -1,4 +1,4 @@
-"""Measures a model on held-out items: its loss, its exact matches, and scores of its heads."""
+"""Measures a model on held-out task items: loss, exact matches and head scores."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Measurement:
 
 
 def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Item) -> Measurement:
-    """Measure a model, which must be in evaluation mode.
+    """Measure a model on held-out and training items.
 
     Args:
-        model: the model.
-        items: items of its run.
-        seen: items that the model may have learned from.
+        model: in evaluation mode.
+        items: items of the model's training run.
+        seen: items that the model was or may be trained on.
         watched: item whose attention is recorded.
     """
     loss, matches, _ = teacher_forced(model, items, items.held_out)
@@ -78,14 +78,13 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 
 @torch.inference_mode()
 def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
-    """Measure loss and exact matches while the decoder reads the correct answers.
+    """Measure loss and exact matches with teacher forcing.
 
     Greedy decoding gives the correct answer if and only if every token is the most likely one after the correct tokens
     before it. One pass therefore gives the same result as decoding token by token.
 
     Returns:
-        Mean loss per token in nats; the share of items without an error, 0 to 1; whether each item is one of those,
-        bool [N].
+        Mean loss per token in nats; share of exact matches, 0 to 1; and whether each item is an exact match, bool [N].
     """
     batch = items.batch(asked)
     logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)

@@ -1,4 +1,4 @@
-"""The optimisers of a training run on a task, all with the method `step` that a training step calls."""
+"""Optimisers for task training runs, all of which implement `StepOptimizer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a training run on a task: its losses, and snapshots with everything that a figure needs.
+"""Results of a task training run: losses, and snapshots with all data for the figures.
 
 Letters: P parameters, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol.
 """
@@ -24,8 +24,8 @@ class Snapshot:
         weights: all parameters in the model's order, float16 [P]; None if the file does not contain them.
         held_out_loss: loss on the held-out items, mean over their tokens, nats.
         exact_match: share of the held-out items that the model answers without an error, 0 to 1.
-        training_match: the same share for the training items, or for a few of them if there are too many to list.
-        attention: weights on the run's item while the decoder reads the correct answer, by kind; float16
+        training_match: share of the training items, or of a sample if there are too many, answered without an error.
+        attention: attention weights on the run's item with teacher forcing, by attention kind; float16
             [L, H, rows, columns].
         scores: scores of every head on held-out items, by name (`transformer.tasks.scores.SCORES`) and kind, [L, H].
         spectrum: norm of each frequency in the embeddings of the numbers (`transformer.tasks.spectrum`), float32 [F];

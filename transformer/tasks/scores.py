@@ -1,4 +1,4 @@
-"""Scores every head on the items of a task, to be drawn beside the loss; needs no torch.
+"""Scores every head on task items, for a chart next to the loss; does not need torch.
 
 Letters: N items, L layers, H heads, T target tokens, S source tokens; the last of each is the end symbol.
 """

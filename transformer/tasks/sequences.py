@@ -24,7 +24,7 @@ class Letters(Task):
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are only few shorter items, so training would lack those that are held out.
+    # There are so few shorter items that most would be held out from training.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"

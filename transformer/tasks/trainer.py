@@ -23,12 +23,12 @@ from transformer.training.steps import DivergedError, Steps
 
 # Number of training items on which a snapshot is tested if there are too many to list.
 SEEN = 64
-# Protects torch's random generator, which draws the first weights, because all threads share it.
+# Protects torch's global random generator, which initialises the weights, because all threads share it.
 SEEDED = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
-    """Return the model before its first step, without changing the state of torch's random generator."""
+    """Return an untrained model, initialised from the seed without changing torch's global random state."""
     with SEEDED, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)
@@ -37,8 +37,8 @@ def seeded_model(config: TaskConfig) -> Transformer:
 class TaskTrainer:
     """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
 
-    A step depends only on the configuration and on its own number, so slices of any size give the same run. Nothing
-    happens between two calls. To pause training, do not call `advance`. Only one thread at a time may use a trainer.
+    Each step depends only on the configuration and the step number, so the size of the slices does not affect the
+    result. Training only progresses within `advance`. A trainer is not thread-safe.
 
     Args:
         config: settings of the run.
@@ -60,7 +60,7 @@ class TaskTrainer:
         self.reset()
 
     def reset(self) -> None:
-        """Start again with the first weights."""
+        """Restart training from the initial weights."""
         self.model = seeded_model(self.config)
         loss = SummedLoss(self.model, label_smoothing=0.0)
         self.steps = Steps(loss, optimizer(self.model, self.config), self.config.training)

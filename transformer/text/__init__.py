@@ -1,1 +1,1 @@
-"""Text: normalisation, tokenizers, vocabularies and the names of languages."""
+"""Text processing: normalisation, tokenizers, vocabularies, and language codes."""

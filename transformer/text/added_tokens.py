@@ -1,4 +1,4 @@
-"""Reads the tokens that were added to a Hugging Face vocabulary after it was made."""
+"""Reads the added tokens of a Hugging Face tokenizer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from transformer.files.small_files import json_object
 
 TOKENIZER, ADDED = "tokenizer_config.json", "added_tokens.json"
-# Keys of the named symbols in tokenizer_config.json.
+# Keys of special tokens in tokenizer_config.json.
 SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that was added to a vocabulary. A text is searched for it before the rest is split into tokens.
+    """A token added to a trained vocabulary. Added tokens are matched in a text before the rest is split into tokens.
 
     Attributes:
         content: text of the token.
-        special: whether it is a symbol; typed text never becomes a symbol.
-        single_word: whether it is found only where no letter, digit or underscore is next to it.
-        lstrip, rstrip: whether it includes the white space before it, and after it.
-        normalized: whether it is searched for later, after the tokens without this flag.
+        special: whether the token is a special token; typed text never becomes a special token.
+        single_word: whether the token matches only where no letter, digit or underscore is adjacent.
+        lstrip, rstrip: whether a match includes the white space on the left, or on the right.
+        normalized: whether the token is matched after all tokens without this flag.
     """
 
     content: str
@@ -34,7 +34,7 @@ class AddedToken:
 
 
 def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
-    """Read the added tokens of a vocabulary by id, from tokenizer_config.json or added_tokens.json.
+    """Read a tokenizer's added tokens, by id, from tokenizer_config.json or added_tokens.json.
 
     Raises:
         ValueError: one of the two files is damaged; the message names it.
@@ -54,10 +54,15 @@ def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
 
 
 def read_token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
-    """Read an added token and its id from the values in a file.
+    """Validate an added token's JSON values, and return its id and the `AddedToken`.
+
+    Args:
+        values: values of one added token in the file.
+        number: id of the token in the file.
+        name: file name, for error messages.
 
     Raises:
-        ValueError: the values have the wrong types; the message contains the file's name.
+        ValueError: a value has the wrong type.
     """
     flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
     if (
@@ -76,7 +81,7 @@ def read_token(values: object, number: object, name: str) -> tuple[int, AddedTok
 
 
 def named_symbols(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of the symbols in a tokenizer's settings, by name; a value is a text or an object with its content."""
+    """Return the texts of the special tokens in a tokenizer's settings, by key, such as "bos_token"."""
     symbols = {}
     for name in SYMBOLS:
         value = settings.get(name)

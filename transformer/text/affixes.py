@@ -1,4 +1,4 @@
-"""The tokens around a text: language codes, and symbols that every text begins with."""
+"""Special tokens before and after a text: language codes, and symbols that every text begins with."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import msgspec
 from transformer.files.small_files import json_object
 from transformer.text.vocabulary import Symbols, split_code
 
-# Name of the file of `Affixes` in a model folder.
+# File in a model folder that stores the `Affixes`.
 SYMBOLS = "symbols.json"
 
 
 @dataclass(frozen=True)
 class Affixes:
-    """The symbols of a vocabulary, and the tokens that the model reads and writes around a text.
+    """A vocabulary's special tokens, and the tokens that the model expects before and after a text.
 
-    Codes at the beginning of a text choose its languages: "<<eng_Latn>> >>deu_Latn<< A dog."
+    Codes at the beginning of a source text choose the source and target language: "<<eng_Latn>> >>deu_Latn<< A dog."
 
     Attributes:
         pad, unknown, start, end: as in `Symbols`.
         before: ids of the tokens that every source begins with.
-        first: ids of the tokens that every translation begins with, if there is no `target`.
-        languages: ids of the tokens of languages, by language code.
-        source, target: default languages of a text without codes. If one is "", that side has no language token.
-        code_last: whether the token of the source language follows the end symbol.
+        first: ids of the tokens that every translation begins with; unused if `target` is set.
+        languages: ids of the language tokens, by language code.
+        source, target: language codes for texts that do not name a language; "" if that side has no language token.
+        code_last: whether the source language token follows the end symbol instead of preceding the text.
         byte_level: whether the vocabulary is a `ByteTokenizer`.
     """
 
@@ -53,37 +53,41 @@ class Affixes:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """All ids in these fields."""
+        """All token ids in the fields."""
         return (self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values())
 
     def check(self, size: int, name: str) -> None:
-        """Check that every id is below `size`, the number of tokens in the file `name`.
+        """Check that every id is in the vocabulary.
+
+        Args:
+            size: vocabulary size.
+            name: name of the vocabulary file, for the error message.
 
         Raises:
-            ValueError: an id is too large.
+            ValueError: an id is not below `size`.
         """
         if max(self.ids) >= size:
             raise ValueError(f"{SYMBOLS} names token {max(self.ids)}, but {name} has only 0 to {size - 1}")
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes that a text may begin with: "<<eng_Latn>>" for the source, ">>deu_Latn<<" for the target."""
+        """Codes that a source text may begin with: "<<eng_Latn>>" for the source, ">>deu_Latn<<" for the target."""
         read = [f"<<{code}>>" for code in sorted(self.languages)] if self.source else []
         return (*read, *([f">>{code}<<" for code in sorted(self.languages)] if self.target else ()))
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with, according to the codes of the text."""
+        """Return the ids that a source text's translation must begin with, given the codes in the text."""
         if not self.target:
             return self.first
         return (self.languages[self._asked(text, ">", self.target)],)
 
     def around(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Ids before the tokens of a source text, and ids after its end symbol."""
+        """Return the ids to put before a source text's tokens, and those to put after the end symbol."""
         code = (self.languages[self._asked(text, "<", self.source)],) if self.source else ()
         return (self.before, code) if self.code_last else ((*self.before, *code), ())
 
     def to_json(self) -> bytes:
-        """The content of symbols.json; fields with their default value are left out."""
+        """Return the content of symbols.json, without optional fields that have their default value."""
         default = asdict(Affixes(0, 0, 0, 0))
         values = {
             name: value
@@ -98,7 +102,7 @@ class Affixes:
 
 
 def read_affixes(content: bytes) -> Affixes:
-    """Read the content of symbols.json, as `Affixes.to_json` writes it.
+    """Parse the content of symbols.json, as written by `Affixes.to_json`.
 
     Raises:
         ValueError: the content is invalid.

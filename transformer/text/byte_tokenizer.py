@@ -1,4 +1,4 @@
-"""The vocabulary of GPT-2 and BART: byte-pair merges over UTF-8; it knows which characters each token covers."""
+"""Byte-level BPE tokenizer of GPT-2 and BART, which also reports each token's character span in the text."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
-    """Spell a token in the form of `Token.text`.
+    """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
-    Bytes that are not a whole character, and characters that are invisible, are written as bytes. So is the character
-    that looks like the mark of a space.
+    Incomplete and invisible characters, and the character that serves as the space mark, are written as bytes such as
+    "<0xF0>".
     """
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
     return "".join(
@@ -46,29 +46,29 @@ def _readable(spelt: str) -> str:
 
 class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
-    section 2.2). If every byte is a token, it can spell any text; a byte that is not a token is left out.
+    section 2.2). Any text can be encoded if every byte is a token; bytes that are not tokens are dropped.
 
-    With symbols.json it is the `Vocabulary` of a translator such as BART. Threads may share one.
+    With symbols.json, the tokenizer implements `Vocabulary` for a translator such as BART. Thread-safe.
 
     Args:
-        files: the content of the existing files among `transformer.text.byte_vocabulary.FILES`, and of symbols.json.
-        rows: number of tokens that the model has an embedding for; typed text never becomes an added token beyond it.
-        start, end: ids or texts that may be the start and the end symbol, the best first. Candidates that the
-            vocabulary lacks, and tokens of ordinary text, are skipped. The last candidates are the symbol that the
-            tokenizer's settings name, and then <|endoftext|>.
+        files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and
+            symbols.json if it exists.
+        rows: number of embedding rows in the model; typed text never becomes an added token whose id is beyond them.
+        start, end: candidate ids or texts for the start and the end symbol, best first. Candidates that are missing in
+            the vocabulary or are ordinary text are skipped. Fallbacks are the symbol in the tokenizer's settings, and
+            then <|endoftext|>.
 
     Attributes:
-        source_size, codes: as in `Vocabulary`; there are no codes, because no text asks for a language.
-        symbols: ids of the symbols. One token may serve as all of them, as <|endoftext|> does in GPT-2; typed text
-            never becomes it.
+        source_size, codes: as in `Vocabulary`; `codes` is empty, because source texts cannot choose a language.
+        symbols: ids of the special tokens. One token may serve as all of them, like <|endoftext|> in GPT-2. Typed text
+            never becomes a special token.
         size: number of tokens V.
-        texts: the spelling of each token, V, as in `Token`; the files write "Ġ" for a space.
-        files: its files, by name in a model folder.
-        spelling: decides where tokens that are parts of a character may be written, so that texts have whole
-            characters.
+        texts: spelling of each token, as in `Token.text`; length V.
+        files: contents of the tokenizer's files, by name in a model folder.
+        spelling: `Spelling` that prevents incomplete characters in generated text.
 
     Raises:
-        ValueError: a file is missing, damaged or contradicts another; the message names it.
+        ValueError: a file is missing, damaged or contradicts another file; the message names the file.
     """
 
     codes: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class ByteTokenizer:
             for number, token in self._added.items()
             if not token.special and number not in (first, last)
         }
-        # Bytes that are not tokens are left out before the others are merged, as `transformers` does.
+        # Like `transformers`, drop bytes that are not tokens before merging.
         self._known = {byte for character, byte in BYTES.items() if character in found.ids}
         self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
@@ -129,7 +129,7 @@ class ByteTokenizer:
 
     @classmethod
     def load(cls, folder: Path) -> ByteTokenizer:
-        """Read the vocabulary of a translator's folder.
+        """Load the tokenizer from a translator's model folder.
 
         Raises:
             ValueError: a file is missing or does not have the expected content.
@@ -152,17 +152,17 @@ class ByteTokenizer:
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
-        """The tokens of a text, without symbols except for the end symbol if `end`.
+        """Tokenize a text, and append the end symbol if `end`.
 
-        Their spans refer to `text` and exclude the spaces before a word. Tokens with bytes of one character share its
-        span.
+        Spans refer to `text` and exclude the spaces before a word. Tokens that encode bytes of one character share the
+        character's span.
         """
         readable = SURROGATE.sub("\ufffd", text)
         found = self._cutter.encode(readable)
         tokens = []
         offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
         for number, (start, after) in zip(found.ids, offsets, strict=True):
-            # A space that the tokenizer inserts before a part of the text covers nothing.
+            # A space inserted by the tokenizer covers no characters of the text.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             tokens.append(Token(number, self.texts[number], inner_span(text, start, start if put else after)))
         if end:
@@ -170,25 +170,25 @@ class ByteTokenizer:
         return tuple(tokens)
 
     def encode_source(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a source text, with the symbols around it."""
+        """Tokenize a source text, and add the special tokens before and after it."""
         return (*map(self._symbol_token, self._affixes.around(text)[0]), *self.encode(text, end=True))
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with, according to the codes of the text."""
+        """Return the ids that every translation must begin with."""
         return self._affixes.begin(text)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        """Ids of the tokens of a target text."""
+        """Return the token ids of a target text."""
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """A score for how common each token is, by id: minus the id, because bytes come first, then merges in order."""
+        """Return a frequency score for each token: minus the id, because ids follow the order of the merges."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
-        """The characters [start, end) that each token covers, also after bytes that the tokenizer has left out.
+        """Return each token's character span [start, end) in a text with bytes that are not tokens.
 
-        The library's own offsets do not count such bytes.
+        The library's own offsets are wrong after such bytes, because it drops them.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
@@ -207,11 +207,11 @@ class ByteTokenizer:
         return offsets
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols are left out, bytes are joined, and invalid bytes become U+FFFD."""
+        """Convert token ids to text: special tokens are dropped, and invalid bytes become U+FFFD."""
         return self._bytes(ids).decode("utf-8", errors="replace")
 
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens with these ids; their spans refer to `decode(ids)`."""
+        """Return the `Token` objects for token ids, with spans that refer to `decode(ids)`."""
         text, owners = _decoded(self._bytes(ids))
         located, at = [], 0
         for number in ids:
@@ -230,10 +230,10 @@ class ByteTokenizer:
         return bytes(BYTES[character] for token in ids if token not in self._roles for character in self._spelt[token])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
-        """The spelling of each token, by id.
+        """Return each token's byte-level spelling, by id.
 
         Raises:
-            ValueError: a token does not spell bytes, or the ids have a gap.
+            ValueError: a token has a character that stands for no byte, or an id is missing.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
         for text, number in found.ids.items():
@@ -249,7 +249,12 @@ class ByteTokenizer:
         return tuple(texts[number] for number in range(len(texts)))
 
     def _symbol(self, candidates: Sequence[object], ordinary: Collection[str]) -> int | None:
-        """The id of the first candidate that is a symbol and not an `ordinary` token; None if there is none."""
+        """Return the id of the first candidate that can serve as a special token; None if there is none.
+
+        Args:
+            candidates: ids or texts of tokens.
+            ordinary: tokens of ordinary text, which cannot be special tokens.
+        """
         added = {token.content: number for number, token in self._added.items()}
         for candidate in candidates:
             number = candidate
@@ -265,10 +270,10 @@ class ByteTokenizer:
 
 
 def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
-    """The pairs of tokens that are merged, without repeats, in order of priority.
+    """Return the merges, as pairs of tokens without duplicates, in order of priority.
 
     Raises:
-        ValueError: a merge has an unknown token.
+        ValueError: a merge contains an unknown token.
     """
     for first, second, place in found.merges:
         if unknown := [token for token in (first, second, first + second) if token not in found.ids]:
@@ -281,7 +286,7 @@ def _spelling_of(content: str) -> str:
 
 
 def _decoded(content: bytes) -> tuple[str, list[int]]:
-    """The text of some bytes, with U+FFFD for invalid ones, and the index of the character of each byte."""
+    """Decode UTF-8, with U+FFFD for invalid bytes; return the text and, for each byte, its character's index."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     text, owners = "", []
     for number, byte in enumerate(content):

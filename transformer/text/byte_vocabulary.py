@@ -1,4 +1,4 @@
-"""The files of a byte-level vocabulary: tokenizer.json, or the older vocab.json with merges.txt."""
+"""Reads the files of a byte-level BPE tokenizer: tokenizer.json, or the older vocab.json with merges.txt."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from transformer.text.pair_tokenizer import IDS, read_ids
 from transformer.text.segmenters import ONE_FILE
 
 MERGES = "merges.txt"
-# All files of such a vocabulary; some contain the same information.
+# All files that a byte-level BPE tokenizer may have; some contain the same information.
 FILES = (ONE_FILE, IDS, MERGES, TOKENIZER, ADDED)
-# Settings that the model in tokenizer.json must have. With these values it works as GPT-2's does.
+# Accepted settings of the model in tokenizer.json: those with which it behaves like GPT-2's.
 PLAIN = {
     "dropout": (None, 0),
     "continuing_subword_prefix": (None, ""),
@@ -26,15 +26,15 @@ PLAIN = {
 
 @dataclass(frozen=True)
 class ByteVocabulary:
-    """The contents of a byte-level vocabulary's files.
+    """The parsed files of a byte-level BPE tokenizer.
 
     Attributes:
-        source: name of the file that numbers the tokens.
-        ids: ids of the tokens by their spelling in the file; tokens of `added` may be among them.
-        merges: pairs of tokens in order of priority, each with its place in the file for error messages.
+        source: name of the file with the token ids.
+        ids: token ids by byte-level spelling; may include the tokens in `added`.
+        merges: pairs of tokens in order of priority, each with its location in the file for error messages.
         added: added tokens by id.
-        prefix_space: whether a space is put before a text that does not begin with one.
-        symbols: texts of the named symbols in the tokenizer's settings, by name.
+        prefix_space: whether to insert a space before a text that does not begin with one.
+        symbols: texts of special tokens by key in the tokenizer's settings, such as "bos_token".
     """
 
     source: str
@@ -46,10 +46,13 @@ class ByteVocabulary:
 
 
 def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
-    """Read a vocabulary from the existing files among `FILES`; tokenizer.json is enough by itself.
+    """Parse the files of a byte-level BPE tokenizer; tokenizer.json alone is enough.
+
+    Args:
+        files: contents of the files that exist among `FILES`, by name.
 
     Raises:
-        ValueError: a file is missing, damaged, or needs a feature of another tokenizer; the message names it.
+        ValueError: a file is missing, damaged, or uses an unsupported feature; the message names the file.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     symbols = named_symbols(settings)
@@ -90,7 +93,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """Read the merges of a tokenizer.json: lists of two tokens, or texts with a space between them."""
+    """Yield the merges in tokenizer.json, where each is a list of two tokens or a string of two tokens and a space."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):
@@ -99,7 +102,7 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
-    """Read the merges of a merges.txt, one per line."""
+    """Yield the merges in merges.txt, one per line."""
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:

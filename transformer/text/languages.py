@@ -1,4 +1,4 @@
-"""The languages that a model translates, and their English names."""
+"""Source and target languages of a model, with English names for language codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.files.paths import ASSETS
 from transformer.files.replacing import write_text
 from transformer.files.small_files import read_small_json
 
-# Name of the file in a model folder; it contains, for example, {"source": "en", "target": "fr"}.
+# File in a model folder with the language codes, for example {"source": "en", "target": "fr"}.
 FILE = "languages.json"
 CODE = re.compile("[A-Za-z][A-Za-z0-9_-]{0,31}")
 
@@ -23,9 +23,9 @@ class Language:
     """A language, or a group of languages.
 
     Attributes:
-        code: code in the spelling of the model's authors: "de", "deu", "ROMANCE".
+        code: code as used by the model's authors: "de", "deu", "ROMANCE".
         name: English name; the code itself if the name is unknown.
-        right_to_left: whether its script runs from right to left.
+        right_to_left: whether the language is written from right to left.
     """
 
     code: str
@@ -39,7 +39,7 @@ class Language:
 
 
 class Languages(NamedTuple):
-    """The language that a model reads, and the language that it writes."""
+    """Source and target language of a model."""
 
     source: Language
     target: Language
@@ -48,14 +48,14 @@ class Languages(NamedTuple):
         return f"{self.source.name} → {self.target.name}"
 
     def asked_for(self, codes: str) -> Languages:
-        """The languages of a text that begins with codes: ">>fra<<" sets the target's, "<<eng>> >>fra<<" sets both."""
+        """Return the languages that a text's codes ask for: ">>fra<<" sets the target, "<<eng>> >>fra<<" sets both."""
         sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
         return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
 
 
 @cache
 def _known() -> dict[str, Language]:
-    """Languages by their codes, which have two or three letters."""
+    """Return the known languages, by two- and three-letter code."""
     known = {}
     for line in (ASSETS / "languages.tsv").read_text(encoding="utf-8").splitlines():
         codes, name, direction = line.split("\t")
@@ -65,48 +65,49 @@ def _known() -> dict[str, Language]:
 
 
 def is_code(value: object) -> TypeGuard[str]:
-    """Whether a value from a file has the form of a language code, so that a page can safely show it in any text."""
+    """Whether a value from an untrusted file looks like a language code, and so can safely be shown on a page."""
     return isinstance(value, str) and CODE.fullmatch(value) is not None
 
 
 def is_language(code: str) -> bool:
-    """Whether this module knows the name of a language code of two or three letters."""
+    """Whether `code` is a two- or three-letter language code with a known name."""
     return code in _known()
 
 
 def language(code: str) -> Language:
-    """The language with a code; a region or a script after it ("pt_BR", "zho_Hans") is ignored."""
+    """Return the language for a code, ignoring a region or script suffix ("pt_BR", "zho_Hans")."""
     base = code.replace("-", "_").split("_")[0].lower()
     known = _known().get(base)
     return Language(code, known.name, known.right_to_left) if known else Language(code, code)
 
 
 def given_language(code: str) -> Language:
-    """The language of a code that a user typed.
+    """Return the language for a code typed by the user.
 
     Raises:
-        ValueError: the text is not a language code; the message says what to write.
+        ValueError: `code` is not a language code; the message says what to write.
     """
     if not is_code(code):
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
     found = language(code)
     if found.name == code:
-        # The code is unknown: it is a group of languages, such as ROMANCE, or a name instead of a code.
+        # The code is unknown: it is either a group of languages, such as ROMANCE, or a language's name.
         for each in _known().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")
     return found
 
 
-# The default for a folder without languages.json, because this project's trainer is made for this pair.
+# Default for a folder without languages.json: the language pair of this project's training code.
 LANGUAGES = Languages(Language("en", "English"), Language("de", "German"))
 
 
 def read_languages(folder: Path) -> Languages:
-    """Read the source and the target language of a model folder.
+    """Read the source and target language from a model folder; `LANGUAGES` if there is no languages.json.
 
     Raises:
-        OSError, ValueError: languages.json exists, but cannot be read or does not name both.
+        OSError: languages.json cannot be read.
+        ValueError: languages.json does not name both languages.
     """
     path = folder / FILE
     if not path.exists():
@@ -118,6 +119,6 @@ def read_languages(folder: Path) -> Languages:
 
 
 def write_languages(folder: Path, languages: Languages) -> None:
-    """Write the file that `read_languages` reads."""
+    """Write languages.json to a model folder."""
     source, target = languages
     write_text(folder / FILE, json.dumps({"source": source.code, "target": target.code}) + "\n")

@@ -1,4 +1,4 @@
-"""Gives characters that look or mean the same one spelling, in training data and in typed text."""
+"""Unicode normalisation for training data and typed text: maps equivalent characters to one form."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 
 QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
 DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
-# These characters have no width and no meaning of their own: zero-width space, word joiner, byte order mark, soft
-# hyphen. The zero-width joiner stays, because emoji are made with it.
+# Invisible characters without a meaning: zero-width space, word joiner, byte order mark, soft hyphen. The zero-width
+# joiner is kept, because it combines emoji.
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
 # sentencepiece writes a space as "▁", so a typed "▁" must not become a space.
 SPACE_MARK = {"▁": "_"}
@@ -17,37 +17,37 @@ REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
 def valid(text: str) -> str:
-    """Replace the two halves of a surrogate pair by their character, and any other half by U+FFFD.
+    """Replace surrogate pairs by the characters they encode, and unpaired surrogates by U+FFFD.
 
-    JSON can contain halves; a file or a page cannot. Every function that lets a model read a text calls this first.
+    JSON can contain surrogates, but UTF-8 cannot. Every function that runs a model on a text calls `valid` first.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def normalise(text: str) -> str:
-    """Normalise a text to the spelling that the model reads; see `normalise_with_spans`."""
+    """Normalise a text for the tokenizer, as described in `normalise_with_spans`."""
     if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
-        # Only the spaces can change. Most training text is like this, so the fast way pays off.
+        # Only spaces can change. This fast path covers most training text.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]
 
 
 def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Normalise a text to the spelling that the model reads, and find where each of its characters comes from.
+    """Normalise a text for the tokenizer, and map each normalised character to its origin.
 
-    - Compatibility forms become plain ones, and marks join their letters (Unicode NFKC).
-    - Typographic quotes and apostrophes become those of the keyboard, and dashes a hyphen or "–".
-    - White space becomes one space, with none at the ends.
-    - Control characters and invisible ones are removed.
-    - Half of a surrogate pair becomes U+FFFD.
+    - Unicode NFKC: compatibility characters become plain ones, and combining marks are composed with their letters.
+    - Typographic quotes and apostrophes become ASCII; dashes become a hyphen or "–".
+    - Runs of white space become one space; white space at both ends is removed.
+    - Control characters and invisible characters are removed.
+    - Unpaired surrogates become U+FFFD.
 
-    Every other character stays the same.
+    All other characters are unchanged.
 
     Args:
-        text: as typed.
+        text: text as typed.
 
     Returns:
-        The normalised text, and for each of its characters the span [start, end) of `text` that it stands for.
+        The normalised text, and for each normalised character the span [start, end) of `text` that it came from.
     """
     characters: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -64,7 +64,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of the parts that must be normalised as a whole: each is a character with the marks after it."""
+    """Yield the spans to be normalised as a unit: each is a character and the combining marks after it."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -75,9 +75,9 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 # The cache helps because training reads the same few characters millions of times.
 @lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
-    # The normalised form decides, because compatibility forms can also become marks.
+    # Check the normalised form, because NFKC can turn compatibility characters into combining marks.
     plain = unicodedata.normalize("NFKC", _cleaned(REPLACED.get(character, character)))[:1]
-    # Vowels and final consonants of Hangul are letters that join the syllable before them.
+    # Hangul vowels and final consonants are letters, but they combine with the preceding syllable.
     return not plain or unicodedata.category(plain) in ("Mn", "Mc") or "\u1160" <= plain <= "\u11ff"
 
 
@@ -88,7 +88,7 @@ def _spelling(cluster: str) -> str:
 
 
 def _cleaned(character: str) -> str:
-    """The character, or its replacement: a space, nothing, or U+FFFD."""
+    """Replace white space by a space, control characters by "", and surrogates by U+FFFD."""
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

@@ -1,4 +1,4 @@
-"""The vocabulary of an imported translator: sentencepiece models with a file of ids, or a tokenizer.json."""
+"""Vocabulary of an imported translator: two sentencepiece models with vocab.json, or one tokenizer.json."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
-# The text that sentencepiece writes for an unknown token.
+# Text that sentencepiece decodes an unknown token to.
 UNKNOWN_TEXT = " ⁇ "
 
 
 class PairTokenizer:
-    """A `Vocabulary` of two sentencepiece models, or of one tokenizer.json for both sides. Threads may share it.
+    """`Vocabulary` made of two sentencepiece models, or of one tokenizer.json for source and target. Thread-safe.
 
-    The text of a token determines its id: sentencepiece's own ids have no meaning here. A character that the
-    sentencepiece model of one side does not know can still have the id of an equal token of the other side.
+    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character unknown to
+    one side's sentencepiece model may still have an id, if it is a token on the other side.
 
     Args:
-        files: the content of symbols.json, and either of tokenizer.json, or of source.spm, target.spm, vocab.json and,
-            if the target has its own ids, target_vocab.json.
+        files: file contents by name: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json
+            and, if the target has separate ids, target_vocab.json.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
 
     Raises:
-        ValueError: a file is missing or does not have the expected content; the message names it.
+        ValueError: a file is missing or invalid; the message names the file.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -72,10 +72,10 @@ class PairTokenizer:
 
     @classmethod
     def load(cls, folder: Path) -> PairTokenizer:
-        """Read the vocabulary of a model folder.
+        """Load the vocabulary from a model folder.
 
         Raises:
-            ValueError: a file is missing or does not have the expected content.
+            ValueError: a file is missing or invalid.
         """
         names = (SOURCE, TARGET, IDS, TARGET_IDS, ONE_FILE, SYMBOLS)
         return cls({name: read_small(folder / name, 2 * MAX_FILE_BYTES) for name in names if (folder / name).exists()})
@@ -86,9 +86,9 @@ class PairTokenizer:
         return fingerprint_of(self.files)
 
     def encode_source(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a source text and its end symbol.
+        """Tokenize a source text, and add the end symbol and any language tokens.
 
-        A code from `codes` at the beginning of the text becomes a token of its own if the model reads such codes.
+        Codes from `codes` at the beginning of the text select the languages and are not tokenized as text.
         """
         before, after = (map(self._source.token, ids) for ids in self._affixes.around(text))
         return (*before, *self._source.encode(text, self.codes), self._end, *after)
@@ -97,7 +97,7 @@ class PairTokenizer:
         return self._affixes.begin(text)
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
-        """The tokens of a target text."""
+        """Tokenize a target text, and append the end symbol if `end`."""
         return (*self._target.encode(text, self._target.codes), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
@@ -125,7 +125,7 @@ class PairTokenizer:
         return Token(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
-        """For each target token, the text that it adds and its span in the whole text; None for special tokens."""
+        """Return each target token's text, and its span in the joined text, None for special tokens."""
         surfaces: list[str] = []
         spans: list[tuple[int, int] | None] = []
         at = 0
@@ -153,11 +153,11 @@ class PairTokenizer:
 
 
 class _Side:
-    """One side of the vocabulary: splits texts into tokens and knows their ids.
+    """Source or target side of the vocabulary, which splits texts into tokens with ids.
 
     Attributes:
-        texts: spellings of the tokens by id.
-        codes: ids of the language codes that are tokens themselves.
+        texts: token spellings, by id.
+        codes: ids of the language codes that are tokens, by code.
     """
 
     def __init__(self, segmenter: Segmenter, ids: Mapping[str, int], symbols: Symbols, affixes: Affixes) -> None:
@@ -172,25 +172,28 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """How common each token is, by id: a token that this side's model does not spell has the lowest score."""
+        """Frequency score of each token, by id; bytes and tokens unknown to the segmenter have the lowest score."""
         return tuple(
             0.0 if self.role(number) else self._segmenter.score(text) for number, text in enumerate(self.texts)
         )
 
     def role(self, token: int) -> Role:
-        # A symbol of the model, such as the end symbol, may also be one that every translation begins with.
+        # The role in `symbols` takes precedence: the end symbol, for example, may also begin every translation.
         return self._symbols.role(token) or self._roles.get(token, "")
 
     def token(self, number: int) -> Token:
-        """The `Token` of a token that stands for no text."""
+        """Return the `Token` for a token id without text."""
         return Token(number, self.texts[number], None, self.role(number))
 
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:
-        """The tokens of a text, without its end symbol and without codes that are not tokens; spans refer to `text`."""
+        """Tokenize a text without the end symbol; spans refer to `text`.
+
+        A language code at the beginning becomes a token if the vocabulary has one for it, and is otherwise dropped.
+        """
         code, rest = split_code(text, codes)
         tokens = [self.token(self.codes[code])] if code in self.codes else []
         begin = len(text) - len(rest)
-        # The libraries cannot read half of a surrogate pair.
+        # The tokenizer libraries reject unpaired surrogates.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
         for spelt, (start, end) in self._segmenter.segment(rest):
             number = self._id(spelt)
@@ -198,13 +201,13 @@ class _Side:
         return tokens
 
     def _id(self, spelt: str) -> int:
-        """The id of a token; typed text never becomes a symbol."""
+        """Return a token's id by its text; text that spells a special token becomes the unknown token."""
         number = self._ids.get(spelt, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 
 
 def _with_start(symbols: Symbols, segmenters: Sequence[Segmenter], ids: Sequence[Mapping[str, int]]) -> Symbols:
-    """Add to the symbols whether the start symbol is also a token of ordinary text on either side."""
+    """Return the symbols with `start_is_text` set if the start symbol can also be ordinary text on either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
@@ -212,7 +215,11 @@ def _with_start(symbols: Symbols, segmenters: Sequence[Segmenter], ids: Sequence
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:
-    """Read a vocabulary file: the id of every token by its text, 0 to V - 1.
+    """Parse a vocab.json file, which maps each token's text to its id, 0 to V - 1.
+
+    Args:
+        content: content of the file.
+        name: file name, for error messages.
 
     Raises:
         ValueError: the content is invalid.

@@ -1,4 +1,4 @@
-"""Wraps the libraries that split the texts of an imported model into tokens: sentencepiece and tokenizers."""
+"""Wrappers with a common interface for the tokenizer libraries of imported models, sentencepiece and tokenizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from transformer.text.vocabulary import BYTE, SPACE_MARK, inner_span
 
-# Name of the file in which Hugging Face stores a whole tokenizer.
+# File in which Hugging Face stores a complete tokenizer.
 ONE_FILE = "tokenizer.json"
 
 
@@ -19,29 +19,32 @@ class Segmenter(Protocol):
     """Splits texts into tokens."""
 
     def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The spelling of each token of a text, and the span [start, end) of the characters that it covers."""
+        """Yield each token's spelling, and its character span [start, end) in the text."""
         ...
 
     def score(self, spelt: str) -> float:
-        """How common a token is. A rarer token has a lower score; bytes and tokens that are not known have -inf."""
+        """Return a token's frequency score, which is lower for rarer tokens, and -inf for bytes and unknown tokens."""
         ...
 
     def spells(self, spelt: str) -> bool:
-        """Whether a token may occur in an ordinary text."""
+        """Whether a token can occur in ordinary text."""
         ...
 
 
 class WholeTokenizer:
-    """The tokenizer in a tokenizer.json, run by the library `tokenizers`; its symbols are never found in a text.
+    """A tokenizer.json, run by the library `tokenizers`; typed text never becomes a special token.
+
+    Args:
+        content: content of tokenizer.json.
 
     Attributes:
-        ids: ids of the tokens by their spelling.
+        ids: token ids, by token spelling.
     """
 
     def __init__(self, content: bytes) -> None:
         try:
             self._tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-        except Exception as error:  # The library has no class of its own for errors.
+        except Exception as error:  # The library raises plain Exception.
             raise ValueError(f"{ONE_FILE} is damaged, or is not a tokenizer: {error}") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -63,7 +66,12 @@ class WholeTokenizer:
 
 
 class SentencepieceModel:
-    """A sentencepiece model; `name` is the name of its file for error messages."""
+    """A sentencepiece model.
+
+    Args:
+        model: serialised model.
+        name: file name, for error messages.
+    """
 
     def __init__(self, model: bytes, name: str) -> None:
         try:
@@ -88,7 +96,7 @@ class SentencepieceModel:
         waiting = 0
         for spelt in self._processor.encode(text, out_type=str):
             if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
-                # The first byte of a character determines how many bytes follow.
+                # A character's first byte determines how many bytes follow.
                 waiting = waiting or _length(int(byte[1], 16))
                 waiting -= 1
                 first, after = at, at + 1
@@ -102,10 +110,11 @@ class SentencepieceModel:
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """For each normalised character, the span of the text that it stands for.
+    """Return the span of the original text that each normalised character came from.
 
-    `starts` has the index at which each of them begins in the text, and the end of the text. Several characters that
-    replace one character begin at the same index and share its span.
+    Args:
+        starts: index in the original text at which each normalised character begins, followed by the text's length.
+            Characters that replace a single original character begin at the same index and share its span.
     """
     spans: list[tuple[int, int]] = []
     end = starts[-1] if starts else 0
@@ -117,5 +126,5 @@ def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _length(byte: int) -> int:
-    """Length in bytes of the UTF-8 character that a byte begins."""
+    """Return the length in bytes of a UTF-8 character, given its first byte."""
     return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4

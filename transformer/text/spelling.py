@@ -1,18 +1,18 @@
-"""Automaton over UTF-8 bytes: it decides which tokens may follow each other to form whole characters."""
+"""UTF-8 automaton that decides which tokens may follow each other, so that generated text has only whole characters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# The bytes of an unfinished character, or those of another character if the same bytes may follow them.
+# Bytes of an unfinished character, or of a representative with the same possible continuations.
 State = bytes
-# The state between two characters.
+# State between two characters.
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
-# The range of the next byte after some bytes (Unicode 15, table 3-7). The second byte excludes overlong spellings,
-# surrogates, and everything above U+10FFFF. The third excludes U+FFFD, which stands for an invalid character, and
-# U+FFFE and U+FFFF, which are not characters.
+# Range of the next byte after the given bytes (Unicode 15, table 3-7). The limits exclude overlong encodings,
+# surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which stands for an invalid character, and the
+# noncharacters U+FFFE and U+FFFF.
 POSSIBLE = {
     b"\xe0": (0xA0, 0xBF),
     b"\xed": (0x80, 0x9F),
@@ -21,12 +21,12 @@ POSSIBLE = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# For each number of missing bytes, one state that represents all states outside POSSIBLE.
+# Representative of all states outside POSSIBLE, by number of missing bytes.
 ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
 def spelt_in_part(spelt: bytes) -> bool:
-    """Whether the bytes of a token are not a sequence of whole characters."""
+    """Whether a token's bytes contain an incomplete character."""
     try:
         return "\ufffd" in spelt.decode("utf-8")
     except UnicodeDecodeError:
@@ -34,13 +34,13 @@ def spelt_in_part(spelt: bytes) -> bool:
 
 
 class Spelling:
-    """Decides which tokens of a vocabulary may follow an unfinished character, and which may begin one.
+    """Decides which tokens may continue an unfinished character, and which may begin one.
 
     Args:
-        parts: bytes of every token that is not a sequence of whole characters, by id.
+        parts: bytes of the tokens that contain an incomplete character, by id.
 
     Attributes:
-        parts: ids of these tokens.
+        parts: ids of the tokens that contain an incomplete character.
     """
 
     def __init__(self, parts: Mapping[int, bytes]) -> None:
@@ -48,12 +48,12 @@ class Spelling:
         self.parts = frozenset(parts)
 
     def __bool__(self) -> bool:
-        """Whether any token is not a sequence of whole characters; otherwise there is nothing to decide."""
+        """Whether any token contains an incomplete character; if not, there is nothing to decide."""
         return bool(self.parts)
 
     @cached_property
     def _next(self) -> dict[State, dict[int, State]]:
-        """For each state, the tokens of `parts` that may follow, and the state after each of them."""
+        """For each state, the tokens in `parts` that may follow, mapped to the state after each token."""
         found: dict[State, dict[int, State]] = {}
         waiting = [WHOLE]
         while waiting:
@@ -65,14 +65,14 @@ class Spelling:
         return found
 
     def after(self, state: State, token: int) -> State:
-        """The state after one more token; a token that breaks a character begins a new one."""
+        """Return the state after one more token. A token that breaks the unfinished character begins a new one."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
     def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
-        """The smallest number of tokens that completes the character of each state, without suppressed tokens.
+        """Return the smallest number of tokens that completes the unfinished character, by state.
 
-        States that cannot be completed are left out.
+        Suppressed tokens are not used. States that cannot be completed are omitted.
         """
         return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
 
@@ -82,7 +82,7 @@ class Spelling:
 
     def _fewest(self, suppressed: Set[int]) -> dict[State, int]:
         fewest = {WHOLE: 0}
-        # A character has at most four bytes, and the first of them is already written.
+        # A character has at most four bytes, and at least the first is already written.
         for count in range(1, 4):
             fewest |= {
                 state: count
@@ -93,11 +93,12 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
-        """The tokens of `parts` that may be written in a state, because the character can be completed in time.
+        """Return the tokens in `parts` after which the character can still be completed within the limit.
 
         Args:
-            fewest: result of `fewest`.
-            left: number of tokens that may still be written, including this one.
+            state: state before the token.
+            fewest: result of the method `fewest`.
+            left: number of tokens left to write, including the returned token.
         """
         return frozenset(
             token for token, after in self._next[state].items() if after in fewest and fewest[after] < left
@@ -108,7 +109,7 @@ NO_PARTS = Spelling({})
 
 
 def _after(state: State, spelt: bytes) -> State | None:
-    """The state that some bytes lead to from a state; None if they cannot continue its character in UTF-8."""
+    """Return the state after the bytes `spelt`; None if they are invalid UTF-8 in that state."""
     for byte in spelt:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:

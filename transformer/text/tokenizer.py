@@ -1,4 +1,4 @@
-"""Converts text to tokens and back; each token knows which characters of the text it covers."""
+"""This project's sentencepiece tokenizer, which also reports each token's character span, and its training."""
 
 from __future__ import annotations
 
@@ -18,37 +18,36 @@ from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Token
 
-# Ids in the vocabularies that this project trains; `Vocabulary.symbols` has the ids of any vocabulary.
+# Ids in vocabularies trained by this project. For other vocabularies, use `Vocabulary.symbols`.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
 # Tokens that stand for no text.
 CONTROLS = frozenset({PAD, START, END})
-# Name of the file in a model folder.
+# File in a model folder with the serialised sentencepiece model.
 VOCABULARY = "tokenizer.model"
-# Probability of skipping a merge when a random segmentation is drawn.
+# Probability of skipping a merge in BPE-dropout.
 MERGE_DROPOUT = 0.1
-# Letters of both languages that must be tokens even if a small corpus lacks them.
+# English and German characters that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
 # A private-use character, which no vocabulary contains.
 FENCE = "\ue000"
-# An opening quote is a token of its own. Otherwise the "'s" of "it's" would be taken out of "'some".
+# An opening quote is always a separate token. Otherwise "'some" would be split into "'s" (as in "it's") and "ome".
 OPENING_QUOTE = SPACE_MARK + "'"
-# The mark between two units in the text that the vocabulary is learned from. Normalised text has no control characters.
+# Separator between units in the training text of the vocabulary. Normalised text has no control characters.
 UNIT_BORDER = "\x1f"
 UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
 CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
 
 
 class Tokenizer:
-    """A `Vocabulary` from a sentencepiece model for both languages, made by `train_tokenizer`. Threads may share it.
+    """`Vocabulary` from one sentencepiece model for both languages, made by `train_tokenizer`. Thread-safe.
 
     Args:
-        model: the serialised model.
+        model: serialised sentencepiece model.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
-        scores: how common each token is in the texts that the vocabulary was learned from, [V]. A score is minus the
-            number of the token's merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special
-            tokens.
+        scores: frequency score of each token in the vocabulary's training text, [V]. For BPE, it is minus the merge
+            number, for a unigram vocabulary the log-probability. Bytes have -inf, special tokens 0.
 
     Raises:
         ValueError: the bytes are not a sentencepiece model, or its special tokens have other ids than PAD, UNKNOWN,
@@ -76,8 +75,8 @@ class Tokenizer:
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
-        # Bytes get -inf instead of sentencepiece's 0: they spell only characters that no other token has, so they are
-        # rarest.
+        # Bytes get -inf instead of sentencepiece's 0: they only encode characters outside the vocabulary, so they are
+        # the rarest tokens.
         self.scores = tuple(
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
@@ -93,11 +92,11 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """Read a model file.
+        """Load the tokenizer from a sentencepiece model file.
 
         Raises:
             FileNotFoundError: the file does not exist.
-            ValueError: the file cannot be read, or is not a sentencepiece model.
+            ValueError: the file cannot be read, or is not a valid model.
         """
         try:
             return cls(read_small(Path(path)))
@@ -114,22 +113,22 @@ class Tokenizer:
         return hashlib.sha256(self.serialized).hexdigest()
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        """Ids of the tokens of a text, with the end symbol unless `end` is False."""
+        """Return a text's token ids, with the end symbol unless `end` is False."""
         return self._processor.encode(normalise(text)) + [END] * end
 
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
-        """Encode many texts as `encode_ids` does, in parallel on all cores.
+        """Encode many texts like `encode_ids`, in parallel on all cores.
 
-        With `sampled`, some merges are left out at random, so that a word is split into other tokens: BPE-dropout
-        (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
+        With `sampled`, merges are skipped at random, so that the segmentation of words varies: BPE-dropout (Provilkov
+        et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
         plain = [normalise(text) for text in texts]
         draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
     def spell(self, token: str) -> list[int]:
-        """Ids of the tokens that spell a token of another vocabulary; `token` is written as in `texts`."""
-        # The bytes of the fence separate the token from the space that sentencepiece puts before a text.
+        """Return the token ids that encode a token from another vocabulary, given as in `texts`."""
+        # The fence separates the token from the space that sentencepiece inserts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + token.replace(SPACE_MARK, " "))[len(fence) :]
 
@@ -143,32 +142,32 @@ class Tokenizer:
         return self.scores
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
-        """The tokens of a text; their spans refer to `text` as typed."""
+        """Tokenize a text, with spans that refer to `text` as typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
         return self._located(ids, spans, len(text))
 
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens with these ids; their spans refer to `decode(ids)`."""
+        """Return the `Token` objects for token ids, with spans that refer to `decode(ids)`."""
         length = len(self.decode(ids))
         return self._located(ids, [(at, at + 1) for at in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the tokens: special ones are left out, bytes are joined, and invalid bytes become U+FFFD."""
+        """Convert token ids to text: special tokens are dropped, and invalid bytes become U+FFFD."""
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token, without special tokens. The text of a character in bytes belongs to its last byte."""
+        """Return the text of each token that is not special. The last byte token of a character has the character."""
         spelled = [token for token in ids if token not in CONTROLS]
         return [token.surface for token in self._processor.decode(spelled, return_type="proto").pieces]
 
     def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Token, ...]:
-        """The tokens with the spans of the text that they cover.
+        """Return the `Token` objects for token ids, with spans that refer to the original text.
 
         Args:
-            ids: ids of the tokens.
-            spans: for each character of the tokens' text, its span in the text that the tokens come from.
-            length: length of the text that the tokens come from.
+            ids: token ids.
+            spans: span in the original text of each character in the decoded text.
+            length: length of the original text.
         """
         tokens = []
         at = 0
@@ -185,7 +184,7 @@ class Tokenizer:
                 last = max(first, at + len(surface.rstrip(" ")))
             covered = spans[first:last]
             if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
-                # A space in the expansion of one typed character, such as ﷺ, belongs to that character.
+                # NFKC may expand one typed character, such as ﷺ, to words. A space between them has its span.
                 covered = spans[at : at + 1]
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
@@ -195,26 +194,26 @@ class Tokenizer:
 
 
 def units(text: str) -> list[str]:
-    """The parts of a normalised text that tokens may not cross: words, digits and punctuation.
+    """Split a normalised text into units that no token may cross: words, digits and punctuation.
 
     A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
-    belongs to the unit after it.
+    belongs to the following unit.
     """
     return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
 
 
 def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenizer:
-    """Learn one vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of
-    Rare Words with Subword Units", section 3.2): frequent words stay whole.
+    """Train a BPE vocabulary shared by both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare Words
+    with Subword Units", section 3.2).
 
-    Characters outside the vocabulary are spelled in UTF-8 bytes, so none is lost. Each digit is a token.
+    Characters outside the vocabulary are encoded as UTF-8 bytes. Every digit is a separate token.
 
     Args:
-        sentences: sentences of both languages, in any order.
-        size: number of tokens, including special ones and 256 bytes.
+        sentences: sentences in both languages, in any order.
+        size: vocabulary size, including special tokens and 256 bytes.
 
     Raises:
-        ValueError: there is too little text for so many tokens.
+        ValueError: there is not enough text for `size` tokens.
     """
     model = io.BytesIO()
     try:
@@ -228,11 +227,11 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             user_defined_symbols=[OPENING_QUOTE],
             byte_fallback=True,
             split_digits=True,
-            # `units` sets the borders. A change of script is no border: the apostrophe of a contraction has another
-            # script.
+            # `units` sets the boundaries. A change of script is none, because a contraction's apostrophe has a
+            # different script.
             split_by_unicode_script=False,
             pretokenization_delimiter=UNIT_BORDER,
-            # The text is already normalised, by rules that keep the origin of each character.
+            # The text is already normalised, by `normalise`, which keeps track of each character's origin.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             pad_id=PAD,
@@ -248,7 +247,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 
 
 def _possible(error: str) -> str:
-    """The part of an error message with the possible sizes, if sentencepiece's message contains them."""
+    """Return advice on the possible vocabulary sizes, taken from sentencepiece's error message; "" if it has none."""
     if most := re.search(r"value <= (\d+)", error):
         return f"; it allows at most {most[1]}: give another --vocabulary, or more text"
     if least := re.search(r"\d+ vs (\d+)", error):

@@ -1,4 +1,4 @@
-"""The interface of every vocabulary, whatever its files are: tokens, their ids, and its symbols."""
+"""Common interface of all vocabularies, and functions for special tokens, language codes and token labels."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
 
 SPACE_MARK = "▁"
-# Spelling of a token that is one byte and not a whole character.
+# Spelling of a byte token.
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# The signs that show white space: in a text, and in the spelling of a token.
+# Visible signs for white space, in texts and in token spellings.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE = re.compile("|".join(SIGNS))
-# The beginning of a source text that chooses the target language, if the model writes several: ">>fra<<".
+# Code at the beginning of a source text that chooses a multilingual model's target language: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
-# A code at the beginning of a source text: "<<eng_Latn>>" for its own language, ">>deu_Latn<<" for the target's.
+# Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 
 
 def label_parts(token: Token, text: str) -> tuple[str, str]:
-    """The two parts of a token's label: its characters in the text, if the spelling hides them, and the spelling.
+    """Return the two parts of a token's label: the characters it covers, and its spelling.
 
-    White space is made visible, and special tokens are named.
+    The first part is "" unless the spelling hides the characters, as bytes do. White space is made visible, and a
+    special token's role is added.
 
     Args:
-        token: of a text, or of a vocabulary if its span is None.
-        text: the text that its span refers to.
+        token: token from a text, or from a vocabulary, in which case its span is None.
+        text: text that the token's span refers to.
     """
     if token.special:
         return "", token.text if token.role == "symbol" else f"{token.text} {token.role}"
@@ -46,7 +47,7 @@ def label_parts(token: Token, text: str) -> tuple[str, str]:
 
 
 def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Shorten a span [start, end) of a text so that it excludes outer spaces."""
+    """Trim leading and trailing spaces from a span [start, end)."""
     while start < end and text[start] == " ":
         start += 1
     while end > start and text[end - 1] == " ":
@@ -55,20 +56,20 @@ def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_shape(character: str) -> bool:
-    """Whether a character is visible by itself: not white space, a control character or half of a surrogate pair."""
+    """Whether a character is visible: not white space, a control or format character, or a surrogate."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
 
 @dataclass(frozen=True)
 class Symbols:
-    """Ids of the tokens that are not part of a text.
+    """Ids of a vocabulary's special tokens.
 
     Attributes:
-        pad: fills the end of the shorter rows of a batch.
-        unknown: stands for text that the vocabulary cannot spell.
-        start: the first token that the decoder reads; the same as `pad` in Marian's models.
-        end: ends a text.
-        start_is_text: whether the start symbol is also a token of ordinary texts. It is then a symbol only as the
+        pad: padding at the end of a batch's shorter rows.
+        unknown: token for text that the vocabulary cannot encode.
+        start: the decoder's first input token; equals `pad` in Marian models.
+        end: token at the end of a text.
+        start_is_text: whether the start symbol can also be ordinary text. It then counts as special only as the
             decoder's first token.
     """
 
@@ -80,30 +81,30 @@ class Symbols:
 
     @property
     def never_predicted(self) -> frozenset[int]:
-        """Symbols that training never predicts: padding and the start symbol.
+        """Special tokens that are never a prediction target in training: padding and the start symbol.
 
-        The probability that a model gives them has no meaning, and predicted padding would look like the end. The end
-        symbol itself can be predicted, even if one symbol serves as all of them, as in GPT-2.
+        Their predicted probabilities are meaningless, and predicted padding would look like the end of the text. The
+        end symbol is never included, even if one token serves as all special tokens, as in GPT-2.
         """
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, token: int) -> Role:
-        """The role of a token id anywhere in a text; "" for a token of text."""
+        """Return a token id's role after the decoder's first token; "" for ordinary text."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and token == self.start else roles.get(token, "")
 
 
-# The symbols of the vocabularies that `transformer.training` makes.
+# Special tokens of the vocabularies made by `transformer.training`.
 OWN = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
 def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
-    """The codes of target languages among the tokens of a vocabulary, sorted."""
+    """Return the target language codes, such as ">>fra<<", among a vocabulary's tokens, sorted."""
     return tuple(sorted(text for text in texts if TARGET_CODE.fullmatch(text)))
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into the language codes at its beginning, at most one per side ("" for none), and the rest."""
+    """Split a text into its language codes ("" if there are none), at most one per side, and the rest."""
     found: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
@@ -112,7 +113,7 @@ def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
-    """Add language codes to a text. Codes that the text already has stay, and it is unchanged if `code` adds none."""
+    """Add language codes to a text, except for sides whose language the text already names."""
     own, rest = split_code(text, codes)
     both = {each[0]: each for each in (*code.split(), *own.split())}
     merged = " ".join(both[side] for side in sorted(both))
@@ -120,16 +121,15 @@ def with_code(text: str, code: str, codes: Collection[str]) -> str:
 
 
 class TextVocabulary(Protocol):
-    """Converts the text that a decoder reads and writes to tokens and back. Threads may share one.
+    """Converts a decoder's texts to tokens and back. Thread-safe.
 
     Attributes:
-        symbols: ids of the tokens that are not part of a text.
+        symbols: ids of the special tokens.
         size: number of tokens V.
-        texts: the spelling of each token, V, as in `Token`.
-        files: its files, by name in a model folder.
-        fingerprint: changes whenever any part of the vocabulary changes.
-        spelling: decides where tokens that are parts of a character may be written, so that texts have whole
-            characters.
+        texts: spelling of each token, as in `Token.text`; length V.
+        files: contents of the vocabulary's files, by name in a model folder.
+        fingerprint: digest that changes whenever any part of the vocabulary changes.
+        spelling: `Spelling` that prevents incomplete characters in generated text.
     """
 
     symbols: Symbols
@@ -144,55 +144,55 @@ class TextVocabulary(Protocol):
     def spelling(self) -> Spelling: ...
 
     def encode(self, text: str, *, end: bool) -> tuple[Token, ...]:
-        """The tokens of a text, followed by the end symbol if `end`; their spans refer to `text` as typed."""
+        """Tokenize a text, and append the end symbol if `end`; spans refer to `text` as typed."""
         ...
 
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
-        """The tokens with these ids; their spans refer to `decode(ids)`."""
+        """Return the `Token` objects for token ids, with spans that refer to `decode(ids)`."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of tokens: symbols are left out, bytes are joined, and invalid bytes become U+FFFD."""
+        """Convert token ids to text: special tokens are dropped, and invalid bytes become U+FFFD."""
         ...
 
 
 class Vocabulary(TextVocabulary, Protocol):
-    """The vocabulary of a translator; the members of `TextVocabulary` belong to the target.
+    """A translator's vocabulary. The members inherited from `TextVocabulary` refer to the target.
 
     Attributes:
-        source_size: number of source tokens; one vocabulary may serve both sides.
-        codes: codes that may begin a source text and choose a language: ">>fra<<" for the target's and "<<eng>>" for
-            the source's; empty if the model has only one of each.
+        source_size: size of the source vocabulary, which may be the same as the target's.
+        codes: codes with which a source text can choose the target language, ">>fra<<", or the source language,
+            "<<eng>>"; empty if the model has only one of each.
     """
 
     source_size: int
     codes: tuple[str, ...]
 
     def encode_source(self, text: str) -> tuple[Token, ...]:
-        """The tokens of a source text, the end symbol last; their spans refer to `text` as typed."""
+        """Tokenize a source text, and add the end symbol and any language tokens; spans refer to `text` as typed."""
         ...
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Ids that the translation of a source text begins with: that of a language code or of a symbol."""
+        """Return the ids of the language code or symbol that a source text's translation must begin with."""
         ...
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        """Ids of the tokens of a target text, with the end symbol unless `end` is False."""
+        """Return a target text's token ids, with the end symbol unless `end` is False."""
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """How common each token is that can be a key of a kind of attention, by id; a rarer token has a lower score."""
+        """Return the key tokens' frequency scores for an attention kind, by id; rarer tokens have lower scores."""
         ...
 
 
 def start_token(vocabulary: TextVocabulary) -> Token:
-    """The token that a decoder reads first."""
+    """Return the decoder's first input token."""
     (start,) = vocabulary.tokens([vocabulary.symbols.start])
     return replace(start, span=None, role="start")
 
 
 def fingerprint_of(files: Mapping[str, bytes]) -> str:
-    """SHA-256 of the files of a vocabulary and their names, in hexadecimal."""
+    """Return the SHA-256 of a vocabulary's files and their names, in hexadecimal."""
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(f"{name} {len(content)}\n".encode())

@@ -1,4 +1,4 @@
-"""Batches of few different shapes; the seed and the number of the epoch decide their order."""
+"""Groups sentence pairs into batches with few distinct shapes, in an order that depends only on seed and epoch."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import TokenData
 
-# Matrix kernels are prepared for each new shape, so sentences are padded to one of these widths, in tokens.
+# Sentences are padded to one of these widths, in tokens, because every new matrix shape costs preparation time.
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs with each side padded to one length, or contexts of a language model.
+    """A batch of sentence pairs, padded to one length per side, or of language-model contexts.
 
     Attributes:
-        source: ids that the encoder reads, [B, S]; None for a language model.
-        target: ids that the decoder reads, start symbol first, [B, T].
-        predicted: ids that the decoder should predict, end symbol last, [B, T].
+        source: encoder input ids, [B, S]; None for a language model.
+        target: decoder input ids, beginning with the start symbol, [B, T].
+        predicted: ids that the decoder should predict, ending with the end symbol, [B, T].
     """
 
     source: Tensor | None
@@ -41,12 +41,12 @@ class Batch:
 
 
 class Batches:
-    """All pairs of a data set, each once per epoch, grouped by length and shuffled.
+    """Shuffled batches of a data set's pairs, grouped by length, with each pair once per epoch.
 
     Args:
-        data: the pairs.
+        data: sentence pairs.
         tokens: target tokens per batch, including padding; a batch of width w has `tokens // w` rows.
-        seed: decides the order, together with the number of the epoch.
+        seed: random seed, which determines the order together with the epoch number.
     """
 
     def __init__(self, data: TokenData, *, tokens: int, seed: int) -> None:
@@ -67,7 +67,7 @@ class Batches:
         batches = []
         for width in np.unique(self.target_widths):
             members = rng.permutation(np.flatnonzero(self.target_widths == width))
-            # Sort by the width of the sources, so that in most batches neither side has much padding.
+            # Sort by source width, so that most batches have little padding on both sides.
             members = members[np.argsort(self.source_widths[members], kind="stable")]
             rows = max(1, self.tokens // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
@@ -90,5 +90,5 @@ class Batches:
 
 
 def widths(lengths: np.ndarray) -> np.ndarray:
-    """Return the width that each of these lengths is padded to."""
+    """Return the width to which a sentence of each length is padded."""
     return np.array(WIDTHS)[np.searchsorted(WIDTHS, lengths)]

@@ -1,4 +1,4 @@
-"""Settings of a training run, as one value that is stored with the run."""
+"""`TrainConfig`: the settings of a training run, stored with the run and exposed as command-line options."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ HOLDS = {
 
 
 def check_options(config: Any) -> None:
-    """Check that every field of a dataclass that `option` created is in its range.
+    """Check that all dataclass fields created by `option` are within their ranges.
 
     Raises:
         ValueError: a value is out of range or not a number; the message has the name of the command-line option.
@@ -83,7 +83,7 @@ class TrainConfig:
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
-    # The documented name of the option is kept.
+    # Kept for compatibility: --batch-pieces is a documented option.
     batch_pieces: int = option(4096, "tokens to predict in a micro-batch, including padding", least=1)
     micro_batches: int = option(1, "micro-batches in a step, divided among the processes", least=1)
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
@@ -150,5 +150,5 @@ class TrainConfig:
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """The kind of positions as an argument, or no argument for the default."""
+        """Return the keyword argument for the type of positional encoding; empty for the default."""
         return {"positions": self.positions} if self.positions else {}

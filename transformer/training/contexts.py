@@ -1,4 +1,4 @@
-"""Training data of a language model: whole texts, joined to contexts of a fixed width."""
+"""Training data for language models: whole texts packed into contexts of a fixed width."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PATTERN = (4, 48)
 
 @dataclass(frozen=True)
 class Contexts:
-    """Texts as tokens, joined to contexts; each context contains as many whole texts as fit.
+    """Tokenized texts, packed into contexts that each contain as many whole texts as fit.
 
     Attributes:
-        tokens: token ids, uint16 [N, W]: an end symbol after each text, and padding after the last text.
-        left_out: number of texts that were left out because they are longer than a context.
+        tokens: token ids, uint16 [N, W], with an end symbol after each text and padding after the last.
+        left_out: number of texts excluded because they are longer than a context.
     """
 
     tokens: np.ndarray
@@ -58,14 +58,14 @@ class Contexts:
         """Split texts into tokens, and distribute them over contexts in random order.
 
         Args:
-            texts: the texts; a text with more than `width` tokens is left out.
-            tokenizer: tokenizer that splits the texts.
+            texts: texts to pack; texts of more than `width` tokens are excluded.
+            tokenizer: tokenizer for the texts.
             width: number of tokens in a context.
-            rng: source of all random choices.
-            repeated: probability that, after a text, an earlier text of the context is repeated, as long as there is
-                room. A repeated text can only be predicted by looking back, so the model learns to look back.
-            patterns: number of additional contexts without texts, relative to the number of contexts. Each repeats a
-                few random tokens of the texts until it is full, and can also be predicted only by looking back.
+            rng: random number generator.
+            repeated: probability of repeating an earlier text of the same context after each text, if there is room.
+                Repeated texts teach the model to look back.
+            patterns: number of additional contexts, relative to the number of contexts, that only repeat a few random
+                tokens from the texts. They also teach the model to look back.
         """
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]
@@ -107,22 +107,22 @@ class Contexts:
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
-    """Return random tokens of random texts, repeated until they fill a context, without end symbols."""
+    """Return a context filled by repeating a few random tokens from random texts."""
     run = []
     for _ in range(rng.integers(*PATTERN, endpoint=True)):
         text = encoded[int(rng.integers(len(encoded)))]
-        # Do not draw the last token, which is the end symbol.
+        # Do not sample the last token, which is the end symbol.
         run.append(text[int(rng.integers(len(text) - 1))])
     return np.resize(run, width)
 
 
 class ContextBatches:
-    """All contexts, each once per epoch, shuffled; like `transformer.training.batching.Batches` for sentence pairs.
+    """Shuffled batches of contexts, with each context once per epoch, like `transformer.training.batching.Batches`.
 
     Args:
-        data: the contexts.
+        data: contexts.
         tokens: number of tokens per batch, including padding.
-        seed: decides the order, together with the number of the epoch.
+        seed: random seed, which determines the order together with the epoch number.
     """
 
     def __init__(self, data: Contexts, *, tokens: int, seed: int) -> None:
@@ -153,5 +153,5 @@ class ContextBatches:
 
 
 def texts_of(pairs: Sequence[Pair]) -> list[str]:
-    """Return the different source texts of the pairs, in order."""
+    """Return the distinct source texts of the pairs, in order."""
     return list(dict.fromkeys(source for source, _ in pairs))

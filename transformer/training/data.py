@@ -1,4 +1,4 @@
-"""Reads sentence pairs from tab-separated files, augments them, splits them into tokens, and stores them in a file."""
+"""Reads sentence pairs from tab-separated files, augments and tokenizes the pairs, and saves the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Return the pairs of `read_rows` that have a text on both sides; log a warning with the number of the others."""
+    """Read the pairs with text on both sides from a file; log a warning with the number of pairs skipped."""
     rows = read_rows(path)
     pairs = [pair for pair in rows if all(pair)]
     if len(pairs) < len(rows):
@@ -119,9 +119,9 @@ def _bare(text: str) -> str:
 
 
 def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
-    """Return the held-out sentences that also occur in the training data of their language: sources, then targets.
+    """Return the held-out sentences that also occur on the same side of the training data: sources, then targets.
 
-    Differences in case, punctuation and spaces do not count.
+    Differences in case, punctuation and spaces are ignored.
     """
     shared = []
     for side in range(2):
@@ -141,10 +141,10 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
 
     Args:
         pairs: the original pairs.
-        careless: share of the pairs, 0 to 1, that get a copy with a carelessly typed source.
+        careless: fraction of the pairs, 0 to 1, to copy with the source in lower case and without final punctuation.
         joined: number of additional pairs that join two or three random pairs, relative to the number of pairs. They
             teach the model not to stop after one short sentence.
-        rng: source of all random choices.
+        rng: random number generator.
     """
     more = list(pairs)
     for index in rng.choice(len(pairs), size=int(careless * len(pairs)), replace=False):
@@ -170,8 +170,8 @@ class SideTokens:
     """Tokens of all sentences in one language.
 
     Attributes:
-        tokens: token ids of all sentences without gaps, uint16; each sentence ends with the end symbol.
-        starts: where each sentence starts, int64 [N + 1]; sentence i is `tokens[starts[i] : starts[i + 1]]`.
+        tokens: concatenated token ids of all sentences, uint16; each sentence ends with the end symbol.
+        starts: start index of each sentence, int64 [N + 1]; sentence i is `tokens[starts[i] : starts[i + 1]]`.
     """
 
     tokens: np.ndarray
@@ -216,13 +216,13 @@ class TokenData:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_tokens: int, sampled: int = 0) -> TokenData:
-        """Split pairs into tokens.
+        """Tokenize sentence pairs.
 
         Args:
-            pairs: texts of the pairs.
-            tokenizer: tokenizer that splits the texts.
-            max_tokens: maximum number of tokens on a side; a pair with a longer side is left out.
-            sampled: number of additional copies of every pair, each split into tokens at random.
+            pairs: source and target texts.
+            tokenizer: tokenizer for both sides.
+            max_tokens: maximum number of tokens on a side; pairs with a longer side are excluded.
+            sampled: number of additional copies of every pair, tokenized at random (BPE-dropout).
         """
         check_size(tokenizer)
         encoded: list[tuple[list[int], list[int]]] = []

@@ -34,12 +34,12 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 class CorpusScores:
     """Corpus scores, 0 to 100, each with a signature that says how it was computed.
 
-    They include every pair of the file, so that they can be compared with scores of other programs. The translation of
-    an empty source is empty, and an empty target is compared without change.
+    Scores include every pair in the file, so that they are comparable with other programs' scores. An empty source is
+    translated to an empty text, and an empty target is scored as it is.
 
     Attributes:
         sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.
-        length_ratio: number of characters in all translations divided by that in all references.
+        length_ratio: total number of characters in the translations divided by the total in the references.
         by_length: scores for each range in LENGTHS that occurs, by name, such as "6-12".
     """
 
@@ -68,7 +68,7 @@ class CorpusScores:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores for sources in one range of lengths; the fields are those of `CorpusScores`."""
+    """Scores for sources in one length range, with fields as in `CorpusScores`."""
 
     sentences: int
     bleu: float
@@ -79,14 +79,14 @@ class LengthScores:
 def evaluate(
     folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
 ) -> CorpusScores:
-    """Translate the sources of a file of pairs, and score the translations against its targets.
+    """Translate the sources in a file of sentence pairs, and score the translations against the targets.
 
     Args:
         folder: model folder.
         data: tab-separated file of pairs.
         device: device to use; None takes the fastest available.
         beam: beam size; 1 decodes greedily.
-        careless: first convert the sources to lower case, without final punctuation.
+        careless: whether to convert the sources to lower case and remove final punctuation first.
 
     Raises:
         ValueError: the beam size is out of range, this machine has no such device, or the file cannot be read.

@@ -1,4 +1,4 @@
-"""The loss that training minimises."""
+"""Training loss: summed cross-entropy with label smoothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 
-# The number of positions is padded to a multiple of this, so that the product with the vocabulary has few shapes.
+# Positions are padded to a multiple of this number, so that the output layer sees few distinct shapes.
 PORTION = 256
 
 
 class SummedLoss(nn.Module):
     """Cross-entropy of the predicted tokens with label smoothing (section 5.4 of the paper), summed over the tokens.
 
-    Sums can be added over batches of different size and over processes, and divided once at the end.
+    Sums over batches and processes can be added up, and divided once by the total number of tokens.
     """
 
     def __init__(self, model: Transformer, *, label_smoothing: float) -> None:

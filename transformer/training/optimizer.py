@@ -1,4 +1,4 @@
-"""The optimiser: clips gradients, sets the learning rate of each step, and combines several torch optimisers."""
+"""Optimiser that combines several torch optimisers, clips gradients and sets the learning rate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.training.config import TrainConfig
 
 
 class Optimizer:
-    """Combines several torch optimisers, which share out the parameters and have the same learning rate.
+    """Combines several torch optimisers for disjoint sets of parameters, with a common learning rate.
 
     Args:
         model: model whose parameters are trained.
         config: training settings.
-        parts: the torch optimisers; None takes those of `muon_and_adamw`.
+        parts: torch optimisers; None for the result of `muon_and_adamw`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Optimizer:
 
 
 def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
-    """Return Muon for the matrices inside the layers, and AdamW for all other parameters.
+    """Return two optimisers: Muon for the matrices inside the layers, and AdamW for all other parameters.
 
     Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is for matrices that map
     activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's updates

@@ -1,4 +1,4 @@
-"""Prepares a run folder for `train` from files of sentence pairs, for both kinds of model."""
+"""Prepares the run folder of a translation model or language model from files of sentence pairs."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def prepare(
         run: run folder, created if necessary.
         data: tab-separated files of source and target sentences.
         validation: another such file, for the validation loss.
-        held_out: files of pairs that will be used to score the model. Pairs with a sentence that also occurs in them
-            are removed from the training data.
+        held_out: files of test pairs. Training pairs that share a sentence with a test pair are removed.
         vocabulary: number of tokens in the joint vocabulary of both languages.
-        careless: share of pairs, 0 to 1, that get a copy with the source in lower case, without final punctuation.
+        careless: fraction of the pairs, 0 to 1, to copy with the source in lower case and without final punctuation.
         joined: number of additional pairs made by joining two or three pairs, relative to the number of pairs.
         sampled: number of additional copies of every pair, split into tokens at random. SentencePiece takes no seed, so
             these splits differ when the data is prepared again.

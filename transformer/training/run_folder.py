@@ -1,4 +1,4 @@
-"""The folder of a training run: its data, its saved state, and its last checkpoints."""
+"""Reads and writes a training run's folder: prepared data, saved state, and the latest checkpoints."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ DataName = Literal["train", "validation"]
 
 @dataclass(frozen=True)
 class TrainingState:
-    """State from which a run can continue.
+    """State from which a training run can be resumed.
 
     Attributes:
-        tensors: weights and state of the optimiser, by name.
+        tensors: weights and optimiser state, by name.
         progress: values of PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
     """
 
@@ -37,7 +37,7 @@ class TrainingState:
 
 
 class RunFolder:
-    """The files of one run.
+    """The files of one training run.
 
     `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` writes state.safetensors and
     the last few checkpoints, weights-STEP.safetensors. It also writes the folder model/ with the current model and its

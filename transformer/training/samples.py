@@ -1,4 +1,4 @@
-"""Translates chosen sentences, to be listed in a model card."""
+"""Translates sample sentences for a model card, and checks the translations for expected names and numbers."""
 
 from __future__ import annotations
 

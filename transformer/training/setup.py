@@ -1,4 +1,4 @@
-"""A model with its data and loss, so that `Trainer` can treat translation models and language models alike."""
+"""Bundles a model with data and loss, so that `Trainer` can treat translation models and language models alike."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Data = TokenData | Contexts
 
 
 class TrainingSetup:
-    """A model with random weights, and its data.
+    """A model with random weights, and the data to train it on.
 
     Args:
         train, validation: sentence pairs for a translation model, or contexts for a language model.
@@ -35,7 +35,7 @@ class TrainingSetup:
         config: training settings.
 
     Attributes:
-        model: model of the kind and size that the data needs.
+        model: translation model or language model, sized for the data's vocabulary.
         loss: module that computes the loss of a batch in nats, summed over its tokens.
         batches: batches of the training data.
         validation: batches of the validation data.

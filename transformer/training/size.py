@@ -10,9 +10,9 @@ BYTES = 12
 
 
 def parameters(config: TransformerConfig) -> int:
-    """Return the number of parameters of a model that is trained here.
+    """Return the number of parameters of a model as trained by `transformer.training`.
 
-    Such a model is pre-norm, and has one embedding table for all inputs and outputs.
+    The model must be pre-norm, with one embedding table shared by all inputs and outputs.
     """
     d_model, d_ff = config.d_model, config.d_ff
     attention, norm = 4 * d_model * (d_model + 1), 2 * d_model

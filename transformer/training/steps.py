@@ -40,7 +40,7 @@ class StepOptimizer(Protocol):
     """An optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
-        """Clip the gradients, step at `factor` times the peak learning rate, and clear them; return the norm before."""
+        """Clip gradients, step at `factor` times the peak learning rate, clear gradients; return the unclipped norm."""
         ...
 
 

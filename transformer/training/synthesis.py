@@ -13,7 +13,7 @@ from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
-# If a translation is longer or shorter than its sentence by more than this factor, the model has failed.
+# Discard translations that are longer or shorter than the original sentence by more than this factor.
 LONGEST = 3.0
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def synthesise(
     beam: int = 1,
     device: str | None = None,
 ) -> None:
-    """Translate the different sentences of some files, and write them with their translations.
+    """Translate the distinct sentences in the files, and write sentence pairs.
 
     With `back`, a model of the opposite direction writes sources for real targets. This is back-translation (Sennrich
     et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a

@@ -17,13 +17,13 @@ FREQUENT = 2_000
 
 @dataclass(frozen=True)
 class Coverage:
-    """How a vocabulary splits the words of a text; a word is a sequence of letters, and is split on its own.
+    """Statistics on how a vocabulary splits a text's words. Words are sequences of letters, tokenized separately.
 
     Attributes:
         words: number of words in the text, including repetitions.
-        whole: number of these words that are one token.
-        cut: the words from which a single letter is split off, among the FREQUENT most frequent, with their tokens. The
-            most frequent word comes first.
+        whole: number of words that are one token, including repetitions.
+        cut: words, among the FREQUENT most frequent ones, that are split with a single-letter token. Each is listed
+            with its tokens, most frequent first.
     """
 
     words: int

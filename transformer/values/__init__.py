@@ -1,1 +1,1 @@
-"""Immutable numpy values that a run takes or returns: traces, translations, interventions, settings."""
+"""Immutable inputs and results of model runs, based on numpy: traces, translations, interventions, settings."""

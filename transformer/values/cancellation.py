@@ -1,4 +1,4 @@
-"""Cancellation and progress of a run: the caller sets context variables, and the run calls them after each step."""
+"""Cancellation and progress of model runs: the caller sets callbacks, and the run calls them after each step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _PROGRESS: ContextVar[Callable[[float], object] | None] = ContextVar("progress",
 
 
 def check_cancelled() -> None:
-    """Call the check that `cancellable` has set, if there is one. Long computations call this after each step."""
+    """Call the check set by `cancellable`, if any. Long computations call `check_cancelled` after each step."""
     check = _CHECK.get()
     if check is not None:
         check()
 
 
 def step_done(share: float) -> None:
-    """Report the share of a run that is done, 0 to 1, and call `check_cancelled`."""
+    """Report the completed fraction of a model run, 0 to 1, and call `check_cancelled`."""
     report = _PROGRESS.get()
     if report is not None:
         report(share)
@@ -29,9 +29,9 @@ def step_done(share: float) -> None:
 def cancellable(
     check: Callable[[], object] | None, progress: Callable[[float], object] | None = None
 ) -> Iterator[None]:
-    """Run the block so that `check` is called after each step of the runs in it.
+    """Context manager that calls `check` after each step of the model runs in its block.
 
-    A new thread starts without the variable, so a run in another thread must set it there.
+    New threads do not inherit the callbacks: a thread started in the block needs a `cancellable` block of its own.
 
     >>> from transformer import Translator
     >>> with cancellable(lambda: print("a step")):
@@ -41,9 +41,9 @@ def cancellable(
     a step
 
     Args:
-        check: function without arguments. If it raises an exception, the run ends; it may also wait. With None, nothing
-            ends the runs, not even the check of an outer block.
-        progress: receives the share of the run that is done, 0 to 1, from the runs that know it.
+        check: function without arguments. An exception that it raises ends the model run; it may also block. None
+            disables cancellation, even if an outer block has set a check.
+        progress: called with the completed fraction, 0 to 1, by the model runs that report progress.
     """
     tokens = _CHECK.set(check), _PROGRESS.set(progress)
     try:

@@ -17,17 +17,19 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How the next token is chosen. Settings of the other methods have no effect.
+    """Parameters for choosing each next token. Parameters of methods other than `method` have no effect.
 
     Attributes:
-        method: "greedy" takes the most likely token; "beam" keeps the few best hypotheses at every step;
-            "sample" draws at random.
-        beam_size: number of hypotheses of the beam, 1 to MAX_BEAM_SIZE.
-        length_penalty: exponent alpha of the beam's length penalty, 0 to MAX_LENGTH_PENALTY; 0 means no penalty.
-        temperature: temperature of sampling, MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
-        top_k: sample from this many of the most likely tokens; 0 means all.
-        top_p: sample from the most likely tokens that together have this probability, above 0, at most 1.
-        seed: seed of the random draws.
+        method: "greedy" takes the most likely token; "beam" keeps the best `beam_size` hypotheses at every step;
+            "sample" samples from the distribution.
+        beam_size: number of hypotheses in the beam, 1 to MAX_BEAM_SIZE.
+        length_penalty: exponent alpha of the length penalty in beam search, 0 (no penalty) to MAX_LENGTH_PENALTY.
+        temperature: sampling temperature, MIN_TEMPERATURE to MAX_TEMPERATURE. Values below 1 sharpen the distribution,
+            values above 1 flatten it.
+        top_k: number of most likely tokens to sample from; 0 means all.
+        top_p: probability mass for nucleus sampling: sample from the fewest most likely tokens with at least this total
+            probability, above 0 and at most 1.
+        seed: random seed for sampling.
     """
 
     method: Method = "greedy"

@@ -1,7 +1,7 @@
-"""Converts attention that another program computed, in any common form, to arrays [L, H, rows, columns].
+"""Converts attention weights from other programs, in any common layout, to arrays [L, H, rows, columns].
 
-Letters: B texts of a batch, L layers, H heads. Nothing is guessed: input that is not attention weights is rejected with
-one sentence that says what to do.
+Letters: B texts in a batch, L layers, H heads. Nothing is guessed: an input that does not hold attention weights is
+rejected with a message that says what to do.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.tokens import Token
 
-# Largest deviation of a row's sum from 1. A bfloat16 weight has only eight exact bits, and a row has hundreds of them.
+# Largest allowed deviation of a row's sum from 1. A row may have hundreds of bfloat16 weights, each accurate to 8 bits.
 TOLERANCE = 0.02
 
 
 def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indices: Any = None) -> np.ndarray:
-    """Convert attention of one kind to weights, float32 [L, H, rows, columns].
+    """Convert the attention weights of one attention kind to a float32 array [L, H, rows, columns].
 
     Args:
-        attention: arrays of numpy, torch or jax, of any precision, or nested lists, in one of these forms:
+        attention: numpy, torch or jax arrays of any precision, or nested lists, in one of these layouts:
 
             - [L, H, rows, columns], or [L, B, H, rows, columns];
             - one layer [H, rows, columns];
             - a list of layers [B, H, rows, columns] or [H, rows, columns];
-            - as `generate` returns it, a list of steps, each a list of layers [B, H, new rows, columns so far].
-        name: name of the attention, for error messages.
-        item: index of the text in the batch; None if there is one text.
-        beam_indices: the `beam_indices` that `generate` returned, [B, steps] or [steps]: the text's row of the batch at
-            each step.
+            - the output of `generate`: a list of steps, each a list of layers [B, H, new rows, columns so far].
+        name: attention kind, for error messages.
+        item: index of the text in the batch; None if the batch has one text.
+        beam_indices: `beam_indices` as returned by `generate`, [B, steps] or [steps]: the batch row that holds the
+            text's hypothesis at each step.
 
     Raises:
-        AttentionError: `attention` has none of these forms.
+        AttentionError: `attention` has none of these layouts.
     """
     if isinstance(attention, (list, tuple)) and not attention:
-        # The last element of a model's outputs may be cross-attention, which is empty if the model has none.
+        # A common mistake is to pass outputs[-1], which may be an empty tuple of cross-attentions.
         raise AttentionError(
             f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
             'the model with attn_implementation="eager".'
@@ -64,14 +64,14 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """The source or the target of attention from another program: its tokens, and how they become `Token` objects.
+    """Source or target text of imported attention: the tokens, and the data needed to convert them to `Token` objects.
 
     Attributes:
         name: "source" or "target".
         tokens, text, offsets: arguments of `tokens_of`.
-        mask: 1 for each token and 0 for padding, [N] or [B, N], like a tokenizer's `attention_mask`; None without
-            padding. Tokens beyond the end of the mask are not padding: `generate` wrote them.
-        item: index of the text in the batch; None if there is one text.
+        mask: 1 for each token and 0 for padding, [N] or [B, N], like a tokenizer's `attention_mask`; None if there is
+            no padding. Tokens beyond the end of the mask were written by `generate` and count as tokens.
+        item: index of the text in the batch; None if the batch has one text.
     """
 
     name: Literal["source", "target"]
@@ -82,7 +82,7 @@ class Side:
     item: int | None = None
 
     def kept(self, count: int) -> np.ndarray:
-        """Positions that are not padding, among the first `count` rows or columns."""
+        """Return the positions among the first `count` rows or columns that are not padding."""
         if self.mask is None:
             return np.arange(count)
         mask = np.atleast_2d(_numbers(self.mask, f"{self.name} mask"))
@@ -94,9 +94,9 @@ class Side:
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
     def text_and_tokens(self, count: int) -> tuple[str, tuple[Token, ...]]:
-        """The text, and a `Token` for each of `count` rows or columns that is not padding.
+        """Return the text, and a `Token` for every row or column, of `count`, that is not padding.
 
-        If the target has one token more than rows, the result includes it: it is the last prediction.
+        A target may have one more token than its attention has rows: the last prediction, which is included.
         """
         given = len(self.tokens)
         if given < count:
@@ -108,7 +108,7 @@ class Side:
             raise AttentionError(f"The {self.name} has {given} tokens, {len(self.offsets)} offsets: give one for each.")
         kept = self.kept(count)
         more = [count] if self.name == "target" and given > count else []
-        # In a batch, a shorter sequence has padding after its end, which no row reads.
+        # In a batch, a shorter text is followed by padding, for which there is no row.
         unread = tokens_of(list(self.tokens[count + len(more) :]))[1]
         if not all(token.special and more for token in unread):
             raise AttentionError(
@@ -125,15 +125,17 @@ class Side:
 
 
 def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None) -> dict[str, Any]:
-    """Build the fields of a `Trace` from attention; every unknown array is empty.
+    """Build a `Trace`'s fields from imported attention; arrays that cannot be known are empty.
 
     Args:
-        given: attention by kind, in a form that `weights_of` accepts; None for a kind that the model does not have.
-        source, target: the two sides, with their tokens.
+        given: attention by attention kind, in any layout that `weights_of` accepts; None for kinds that the model
+            lacks.
+        source, target: source and target text with their tokens.
         beam_indices: as in `weights_of`.
 
     Raises:
-        AttentionError: the arrays are not weights, or their shapes do not match each other or the tokens.
+        AttentionError: an array does not hold attention weights, or its shape does not match another array or the
+            tokens.
     """
     found: dict[Kind, np.ndarray] = {
         kind: weights_of(attention, kind, item=source.item, beam_indices=None if kind == "encoder" else beam_indices)
@@ -176,7 +178,7 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
         "target_text": target_text,
         "source_tokens": source_tokens,
         "target_tokens": target_tokens,
-        # The last given token may be a prediction that no row reads. Without it, the predictions are unknown.
+        # With one target token more than rows, each row predicts the next token. Otherwise, predictions are unknown.
         "predicted_tokens": written[1:] if len(written) > len(target_tokens) else (),
         "complete": True,
         "log_probs": unknown,
@@ -189,15 +191,15 @@ def fields_of(given: Mapping[Kind, Any], source: Side, target: Side, *, beam_ind
 
 
 def is_causal(weights: np.ndarray) -> bool:
-    """Whether no row of self-attention gives weight to a later column."""
+    """Whether self-attention weights are causal: every weight above the diagonal is 0."""
     return weights.shape[-1] == weights.shape[-2] and not np.triu(weights, 1).any()
 
 
 def check_axes(weights: np.ndarray, kind: Kind) -> None:
-    """Check that weights [L, H, rows, columns] have their axes in this order, as far as the numbers show it.
+    """Check that the axes of attention weights are [L, H, rows, columns], as far as shape and values can show.
 
     Raises:
-        AttentionError: an axis is empty, or the axes seem to be in another order.
+        AttentionError: an axis is empty, or the axes seem to be in a different order.
     """
     layer = list(weights.shape[1:])
     if not weights.size:
@@ -221,7 +223,7 @@ def check_rows(weights: np.ndarray, name: str) -> None:
     """Check that every row of attention weights is a probability distribution.
 
     Raises:
-        AttentionError: a row is not a distribution; the message says what the numbers seem to be.
+        AttentionError: a row is not a distribution; the message suggests the likely cause.
     """
     what = f"The {name} attention"
     if not np.isfinite(weights).all():
@@ -240,7 +242,7 @@ def check_rows(weights: np.ndarray, name: str) -> None:
 
 
 def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: Any) -> np.ndarray:
-    """Join the rows of all steps, [L, H, rows, columns]; columns that a step did not have are 0."""
+    """Concatenate the rows of all decoding steps into [L, H, rows, columns], padding missing columns with 0."""
     chosen: list[int | None] = [item] * len(steps)
     if beam_indices is not None:
         indices = np.atleast_2d(np.asarray(_numbers(beam_indices, "beam_indices"), dtype=int))
@@ -250,19 +252,19 @@ def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: A
     done = 0
     for step, index in zip(steps, chosen, strict=False):
         layers = np.stack([_of_batch(_numbers(layer, name), name, index, beams=True) for layer in step])
-        # Without a cache, each step computes all rows again; only its new rows are taken.
+        # Without a key-value cache, each step recomputes all earlier rows, so only the new rows are kept.
         parts.append(layers[..., done:, :] if layers.shape[-2] > done else layers)
         done += parts[-1].shape[-2]
     width = max(part.shape[-1] for part in parts)
     if name == "decoder":
-        # A cache of a fixed size has columns that are not written yet; they are cut off.
+        # A static key-value cache has columns for positions not yet written: cut them off.
         width = min(width, done)
     padded = [np.pad(part[..., :width], [(0, 0)] * 3 + [(0, max(0, width - part.shape[-1]))]) for part in parts]
     return np.concatenate(padded, axis=-2)
 
 
 def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = False) -> np.ndarray:
-    """Select one text of a layer, [H, rows, columns]."""
+    """Select one text's attention weights [H, rows, columns] from a layer's batch."""
     if layer.ndim == 2:
         layer = layer[None]
     if layer.ndim == 4:
@@ -283,14 +285,14 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
 
 
 def _numbers(array: Any, name: str) -> np.ndarray:
-    """Convert an array of numpy, torch or jax, or a plain list, to float32."""
+    """Convert a numpy, torch or jax array, or a nested list, to a float32 numpy array."""
     if array is None:
         raise AttentionError(
             f"The {name} attention is None, because fused kernels return no weights: load the model with "
             'attn_implementation="eager" and call it with output_attentions=True.'
         )
     if hasattr(array, "detach"):
-        # numpy has no bfloat16, so a tensor is first converted to float32.
+        # numpy has no bfloat16, so torch converts the tensor to float32 first.
         array = array.detach().cpu().float().numpy()
     try:
         return np.asarray(array).astype(np.float32)

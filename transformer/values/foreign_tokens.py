@@ -1,4 +1,4 @@
-"""Converts tokens of other programs to `Token` objects, with the characters of the text that each covers."""
+"""Converts tokens from other tokenizers to `Token` objects, each with its character span in the text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Offsets = Sequence[Sequence[int] | None]
 
 
 def _spelling() -> dict[int, str]:
-    """The character by which byte-level vocabularies write each byte.
+    """Return the character that byte-level BPE vocabularies use for each byte.
 
-    A visible Latin-1 character stands for its own byte. Every other byte is written as a character from U+0100 on, so
-    that no token contains white space.
+    Printable Latin-1 characters stand for their own byte. Every other byte maps to a character from U+0100 on, so that
+    tokens contain no white space.
     """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
@@ -26,7 +26,7 @@ def _spelling() -> dict[int, str]:
 
 SPELLING = _spelling()
 BYTES = {character: byte for byte, character in SPELLING.items()}
-# Roles of symbols, by their spelling in the vocabularies of published models.
+# Roles of special tokens, by their spelling in the vocabularies of published models.
 ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("[CLS]", "[BOS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftranscript|>"), "start"),
     **dict.fromkeys(
@@ -49,7 +49,7 @@ ROLES: Mapping[str, Role] = {
 LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
 SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# Characters that a byte-level vocabulary writes for a space and for the end of a line. Nearly every text has one.
+# Byte-level BPE spells a space as Ġ and a newline as Ċ. Nearly every text has a token that begins with one of them.
 BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
@@ -62,21 +62,21 @@ def tokens_of(
     ids: Sequence[int] | None = None,
     first: Role = "",
 ) -> tuple[str, tuple[Token, ...]]:
-    """Convert tokens of another program to a text and its `Token` objects.
+    """Convert tokens from another tokenizer to the text and its `Token` objects.
 
     Args:
-        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token` objects.
-            If no token has a mark, the tokens are words with spaces between them.
-        text: the text that the offsets or the tokens' spans refer to; without it, the text that the tokens spell.
-        offsets: characters [start, end) of the text for each token, like `offset_mapping` of Hugging Face's tokenizers;
-            an empty span for a symbol.
-        roles: the role of each token, "" for a part of the text. If they are None, the spelling decides.
-        ids: ids in the vocabulary; -1 where they are unknown.
-        first: the role of the first token if it is a symbol, because a decoder may start with a padding or an end
-            symbol.
+        tokens: tokens as spelled in their vocabulary ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or `Token`
+            objects. If no token has such a mark, tokens are taken as words separated by spaces.
+        text: text that the offsets or the tokens' spans refer to; None to join the tokens to a text.
+        offsets: character span [start, end) of each token in the text, like `offset_mapping` from Hugging Face; an
+            empty span for a special token.
+        roles: role of each token, "" for ordinary text; None to derive the roles from the spelling.
+        ids: vocabulary id of each token; None sets all ids to -1 (unknown).
+        first: role given to the first token if it is a special token. A decoder's start symbol may be spelled like a
+            padding or an end symbol.
 
     Raises:
-        AttentionError: a token is not a string, or the numbers of offsets and tokens differ.
+        AttentionError: a token is not a string, or there is not one offset, role and id for each token.
     """
     given = [token if isinstance(token, Token) else None for token in tokens]
     if tokens and all(given):
@@ -106,11 +106,11 @@ def tokens_of(
 
 
 def frames(count: int, seconds: float) -> tuple[Token, ...]:
-    """Tokens that stand for intervals of sound; the text of each is the time in seconds at which it begins.
+    """Return tokens for consecutive audio frames; each token's text is its frame's start time in seconds.
 
     Args:
-        count: number of tokens.
-        seconds: duration of each interval.
+        count: number of frames.
+        seconds: duration of each frame.
     """
     digits = 2 if seconds >= 0.01 else 3
     return tuple(Token(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
@@ -131,7 +131,10 @@ def _role(token: str) -> Role:
 def _spans(
     tokens: Sequence[str], roles: Sequence[str], ordinary: Sequence[str], byte_level: bool
 ) -> tuple[str, list[tuple[int, int] | None]]:
-    """The text that tokens spell, and the characters that each covers; the bytes of one character share its span."""
+    """Return the tokens' joined text, and each token's character span, None for special tokens.
+
+    If several tokens together encode one character, all have that character's span.
+    """
     spoken = _spoken(ordinary, byte_level)
     decoder, text, spans = codecs.getincrementaldecoder("utf-8")("replace"), "", []
     for token, role in zip(tokens, roles, strict=True):
@@ -146,9 +149,9 @@ def _spans(
 
 
 def _spoken(ordinary: Sequence[str], byte_level: bool):
-    """Return a function that turns a token into the bytes that it stands for, including white space.
+    """Return a function that converts a token to its UTF-8 bytes, including white space.
 
-    Marks such as ▁ in the ordinary tokens show which spelling the vocabulary uses.
+    The vocabulary's spelling is recognised by marks such as ▁ in the ordinary tokens.
     """
     if byte_level:
         return lambda token: bytes(BYTES[each] for each in token if each in BYTES)
@@ -164,7 +167,7 @@ def _spoken(ordinary: Sequence[str], byte_level: bool):
 
 
 def _readable(token: str) -> str:
-    """Spell a token of a byte-level vocabulary in the form of `Token.text`."""
+    """Convert a byte-level BPE token to the spelling used in `Token.text`."""
     content = bytes(BYTES[each] for each in token if each in BYTES).decode("utf-8", errors="surrogateescape")
     return "".join(
         "▁"
@@ -177,7 +180,7 @@ def _readable(token: str) -> str:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Shorten a span [start, end) of a text so that it excludes outer spaces; [end, end) if it has only spaces."""
+    """Trim leading and trailing white space from a span [start, end); return [end, end) for a blank span."""
     covered = text[start:end]
     start += len(covered) - len(covered.lstrip())
     return (start, start + len(covered.strip())) if covered.strip() else (end, end)

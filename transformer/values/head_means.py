@@ -1,4 +1,4 @@
-"""Mean output of every head over a set of sentences, and the sentences; ablation replaces outputs by these means."""
+"""Mean output of each head over a set of sentences, for mean ablation; saved with the sentences' token ids."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True, eq=False)
 class HeadMeans:
-    """Mean outputs of the heads of a model, before the output projection.
+    """Mean output of each head in a model, before the output projection.
 
-    The mean is over every position of every sentence, including the rows of the end symbol and the start symbol, but
-    without padding. The target is the model's own greedy translation.
+    Means are over all positions of all sentences, including start and end symbols but not padding. The target of each
+    sentence is the model's own greedy translation.
 
     Attributes:
-        model: `Translator.version` of the model.
-        sentences: `sentences_digest` of the set of sentences.
-        outputs: mean outputs by kind, float32 [L, H, K], read-only.
-        pairs: token ids of the sentences and their translations, which resample ablation lets the model read again.
-            Storing every output of every head would take two thousand times the size of the means. Empty in files of
-            older versions.
+        model: the model's `Translator.version`.
+        sentences: the `sentences_digest` of the sentences.
+        outputs: mean outputs by attention kind, float32 [L, H, K], read-only.
+        pairs: token ids of each sentence and its translation. Resample ablation recomputes the heads' outputs from
+            them, because storing all outputs would take two thousand times the space of the means. Empty if the means
+            were saved by an older version.
     """
 
     model: str
@@ -47,7 +47,7 @@ class HeadMeans:
             array.setflags(write=False)
 
     def save(self, folder: Path) -> None:
-        """Write the means into a model folder, so that an interruption leaves either the old file or the new one."""
+        """Save the means in a model folder, replacing the file atomically."""
         metadata = {"model": self.model, "sentences": self.sentences, "contents": _seal(self.outputs, self.pairs)}
         arrays = {str(kind): np.ascontiguousarray(array) for kind, array in self.outputs.items()}
         for number, side in enumerate(SIDES):
@@ -59,7 +59,7 @@ class HeadMeans:
 
     @classmethod
     def load(cls, folder: Path) -> HeadMeans | None:
-        """Read the means of a model folder; None if it has none.
+        """Load the means from a model folder; None if the folder has no means.
 
         Raises:
             CheckpointError: the file is damaged.
@@ -79,7 +79,7 @@ class HeadMeans:
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
                 raise ValueError("it lacks finite means for some heads")
-            # Files from before this checksum existed have none.
+            # Older versions saved no checksum.
             if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
                 raise ValueError("its numbers were altered after they were saved")
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
@@ -91,7 +91,7 @@ class HeadMeans:
 
     @classmethod
     def over(cls, traces: Iterable[Trace], model: str, sentences: str) -> HeadMeans:
-        """Compute the means over some traces and keep their sentences; `model` and `sentences` become attributes."""
+        """Compute the means over traces, and store the traces' token ids as `pairs`."""
         pairs: list[Pair] = []
 
         def noted() -> Iterator[Trace]:
@@ -105,7 +105,7 @@ class HeadMeans:
 
 
 def _seal(outputs: Mapping[Kind, np.ndarray], pairs: Sequence[Pair]) -> str:
-    """SHA-256 of the means and the sentences, in hexadecimal."""
+    """Return the SHA-256 checksum of the means and the sentences, in hexadecimal."""
     digest = hashlib.sha256()
     for kind in KINDS:
         digest.update(np.ascontiguousarray(outputs[kind]).tobytes())
@@ -128,10 +128,11 @@ def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
 
 
 def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
-    """Mean of each head's outputs over all positions of all traces, by kind, float32 [L, H, K].
+    """Return each head's mean output over all positions of all traces, by attention kind, float32 [L, H, K].
 
     Args:
-        traces: at least one, with details and without interventions; only one is in memory at a time.
+        traces: at least one trace, with details and without interventions. An iterator is consumed one trace at a
+            time.
 
     Raises:
         ValueError: there is no trace, or a trace has no details.
@@ -149,5 +150,5 @@ def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
 
 
 def sentences_digest(sentences: Sequence[str]) -> str:
-    """A digest of 16 hexadecimal digits that changes with any sentence or their order."""
+    """Return a digest, 16 hexadecimal digits, that identifies the sentences and their order."""
     return hashlib.sha256("\n".join(sentences).encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""Interventions: changes to one run of a model that show what its parts do.
+"""Interventions: changes to a single model run, made to find out what parts of the model do.
 
-Kinds, layers, heads and positions count from 0, as in the arrays of a trace. Positions of the target are those of
-`Trace.target_tokens`: 0 is the start symbol.
+Layers, heads and positions are 0-based, as in a trace's arrays. Target positions index `Trace.target_tokens`: 0 is the
+start symbol.
 """
 
 from __future__ import annotations
@@ -23,52 +23,52 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# Largest deviation of a given row's sum from 1; it allows for rounding in float32.
+# Largest allowed excess of a given row's sum over 1, for float32 rounding.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
-# A kind, a layer, a head, and the position of the query.
+# (attention kind, layer, head, query position)
 Row = tuple[Kind, int, int, int]
-# The columns of a row, and the share of the attention that each gets.
+# (column, attention weight) pairs of one row.
 Cells = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
 class Interventions:
-    """Changes to one run. They are an argument of the run and never change the model itself.
+    """Changes to a single model run. Interventions are passed to the run and never modify the model itself.
 
     >>> off = Interventions(gates={("cross", 0, 7): 0.0})
     >>> off == Interventions(gates={("cross", 0, 7): 0.0, ("encoder", 2, 0): 1.0})
     True
     >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share a quarter
 
-    Fields are normalised, so that equal runs are equal values: mappings become sorted tuples of pairs, and gates of 1,
-    which change nothing, are left out.
+    Fields are normalised, so that equivalent interventions compare equal: mappings become sorted tuples of pairs, and
+    gates of 1, which change nothing, are dropped.
 
     Attributes:
-        gates: factor from 0 to 2 by (kind, layer, head), which says how much of the head is kept. The mode says what
-            replaces the rest.
-        mode: "zero" multiplies the head's output by the gate. "mean" multiplies the output's deviation from its mean
-            over a set of sentences by the gate (`values.head_means`). "uniform" moves the head's weights towards an
-            even share for every visible token. At a gate of 0 they are even; a gate above 1 is rejected. "resample"
-            multiplies the output's deviation from the head's output in another sentence by the gate
+        gates: fraction of each head to keep, 0 to 2, by (kind, layer, head). `mode` selects what replaces the rest.
+        mode: meaning of the gates. "zero" scales the head's output by the gate. "mean" scales the output's deviation
+            from the head's mean output over a set of sentences (`values.head_means`). "uniform" interpolates between
+            uniform weights over all visible tokens (gate 0) and the head's own weights (gate 1, the maximum).
+            "resample" scales the output's deviation from the head's output on another sentence
             (`transformer.running.head_replacements`).
-        attention: weights that replace the computed ones, by (kind, layer, head, row): the whole row, or shares by
-            column. If the shares add up to less than 1, the row's other cells share the rest in their old proportions.
-            A target row beyond the end of the translation is ignored.
-        hidden_source: positions of source tokens that only they themselves can see, in every layer.
-        hidden_target: positions of target tokens that only they themselves can see, in every layer.
-        decoder_mask: whether later tokens are hidden from the decoder's self-attention. While a translation is decoded
-            there are no later tokens, so False only changes the pass over the whole translation that makes a trace.
-        positions: whether the positional encoding is added to the embeddings, on both sides.
-        seed, draw: numbers that choose the other sentence of the mode "resample", and its positions; see `draws_of`.
-        patches: places that get their value from an unchanged run of the other sentence, and the position there
-            (`values.patches`). A patch acts after all other changes of its place.
-        other: token ids of the other sentence, and of the tokens that the decoder reads for it; None without patches.
+        attention: attention weights that replace the computed ones, by (kind, layer, head, row): a full row, or a
+            mapping of columns to weights. If the weights sum to less than 1, the row's other cells share the remainder
+            in proportion to their computed weights. A target row beyond the end of the translation is ignored.
+        hidden_source: positions of source tokens hidden from every token but themselves, in every layer.
+        hidden_target: positions of target tokens hidden from every token but themselves, in every layer.
+        decoder_mask: whether the decoder's self-attention hides later tokens. Decoding has no later tokens, so False
+            only affects the pass over the finished translation that records a trace.
+        positions: whether the positional encoding is added to the source and target embeddings.
+        seed, draw: random seed and draw number, which select the sentence and the positions for the mode "resample";
+            see `draws_of`.
+        patches: places to overwrite with vectors from a run on the other sentence without interventions, and the
+            position in that sentence (`values.patches`). A patch applies after every other intervention at its place.
+        other: token ids of the other sentence's source, and of its decoder input; None without patches.
 
     Raises:
-        InterventionError: a value is out of range, a row does not add up to 1, a masked cell gets weight, or patches
-            lack the other sentence.
+        InterventionError: a value is out of range, a row sums to more than 1, a masked cell gets weight, or there are
+            patches without the other sentence.
     """
 
     gates: Mapping[Head, float] | tuple[tuple[Head, float], ...] = ()
@@ -111,7 +111,7 @@ class Interventions:
             self._check_row(row, cells)
 
     def gate(self, head: Head) -> float:
-        """The gate of a head; 1 where none is set."""
+        """Return a head's gate, which is 1 by default."""
         return dict(self.gates).get(head, 1.0)
 
     def head_gates(self) -> Iterator[tuple[Head, float]]:
@@ -119,20 +119,21 @@ class Interventions:
         yield from _pairs(self.gates)
 
     def given_rows(self) -> Iterator[tuple[Row, Cells]]:
-        """Yield each row with given weights as (kind, layer, head, row), and its columns with their shares."""
+        """Yield each (kind, layer, head, row) with replaced attention weights, and the row's (column, weight) pairs."""
         yield from _pairs(self.attention)
 
     def patched(self) -> Iterator[tuple[Place, int]]:
-        """Yield each place that gets another sentence's value, and the position in that sentence."""
+        """Yield each patched place, and the position in the other sentence to patch from."""
         yield from _pairs(self.patches)
 
     def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
-        """The attention mask of the run, bool [rows, columns]; True means that the query can see the key.
+        """Return the attention mask under these interventions, bool [rows, columns]; True if the query sees the key.
 
         Args:
-            kind: kind of attention.
-            rows: number of queries, from position `start` on.
-            columns: number of keys, from the first one on.
+            kind: attention kind.
+            rows: number of queries.
+            columns: number of keys, beginning with position 0.
+            start: position of the first query.
         """
         query, key = np.arange(start, start + rows)[:, None], np.arange(columns)[None, :]
         visible = np.ones((rows, columns), dtype=bool)
@@ -142,14 +143,14 @@ class Interventions:
         return visible & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source: int) -> None:
-        """Check that the model and the sentence have every part that the interventions change.
+        """Check that every head, position and patch in the interventions exists in the model and the sentence.
 
         Args:
             config: model configuration.
-            source: number of source tokens S, the end symbol included.
+            source: number of source tokens, including the end symbol.
 
         Raises:
-            InterventionError: there is no such layer, head or source token, or a patch does not fit.
+            InterventionError: a layer, head or source token does not exist, or a patch does not fit.
         """
         for head in [*(head for head, _ in self.head_gates()), *(row[:3] for row, _ in self.given_rows())]:
             layers = config.layers_of(head[0])
@@ -171,7 +172,9 @@ class Interventions:
             self._check_patch(config, source, place, other)
 
     def encoder_part(self) -> Interventions:
-        """The interventions that change the encoder's output. Runs in which these are equal share that output."""
+        """Return only the interventions that affect the encoder, so that runs with an equal encoder part can share its
+        output.
+        """
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"),
             mode=self.mode,
@@ -185,7 +188,9 @@ class Interventions:
         )
 
     def _check_patch(self, config: TransformerConfig, source: int, place: Place, other: int) -> None:
-        """Raise an InterventionError if a place does not exist, or its value in the other sentence does not fit."""
+        """Raise an InterventionError if the place or the other position does not exist, or attention rows differ in
+        length.
+        """
         (site, layer, head, position), sides = place, self.other
         assert sides is not None, "patches have another sentence"
         where = f"The patch {patch_name(place, other)}"
@@ -223,10 +228,10 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """The interventions to average over: `count` draws in the mode "resample", otherwise only the given ones.
+    """Return the interventions to average over: `count` consecutive draws in the mode "resample", else only the input.
 
-    The first draw is that of `interventions`, and the others follow it. Draws with the same seed take different
-    sentences until all sentences are used.
+    Draw numbers start at `interventions.draw`. Draws with the same seed use different sentences until all sentences are
+    used.
 
     Raises:
         InterventionError: `count` is less than 1 or more than MAX_DRAWS.
@@ -241,7 +246,7 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
 
 
 def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
-    """Every head of a model, ordered by kind, layer and number."""
+    """Return all heads of a model, ordered by attention kind, layer and head number."""
     return tuple(
         (kind, layer, head)
         for kind in config.kinds
@@ -251,16 +256,16 @@ def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
 
 
 def head_name(head: Head) -> str:
-    """The name of a head on the screen, such as cross.1.8; its numbers count from 1."""
+    """Return a head's display name, such as cross.1.8, with 1-based layer and head numbers."""
     kind, layer, number = head
     return f"{kind}.{layer + 1}.{number + 1}"
 
 
 def parse_head(text: str) -> Head:
-    """Parse a head's name of the form that `head_name` returns.
+    """Parse a head name as returned by `head_name`.
 
     Raises:
-        InterventionError: the text is not the name of a head.
+        InterventionError: `text` is not a head name.
     """
     kind, _, rest = text.partition(".")
     layer, _, head = rest.partition(".")
@@ -277,7 +282,7 @@ def _pairs(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tu
 
 
 def _place(place: Sequence[Any], length: int) -> Any:
-    """Validate a head or row and return it as a tuple."""
+    """Validate a head (length 3) or a row (length 4), and return it as a tuple."""
     place = tuple(place)
     numbers = place[1:]
     if len(place) != length or place[0] not in KINDS or not all(isinstance(n, int) and n >= 0 for n in numbers):
@@ -287,7 +292,11 @@ def _place(place: Sequence[Any], length: int) -> Any:
 
 
 def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
-    """Convert a given row to columns and shares; a sequence of numbers is a row that starts at its first column."""
+    """Convert one row's attention to (column, weight) pairs.
+
+    Args:
+        cells: mapping of columns to weights, (column, weight) pairs, or the weights from column 0 on.
+    """
     if isinstance(cells, Mapping):
         cells = list(cells.items())
     elif not all(isinstance(cell, (tuple, list)) for cell in cells):
@@ -295,9 +304,9 @@ def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
     return tuple(sorted((int(column), float(share)) for column, share in cells))
 
 
-# No changes: the model runs as it was trained.
+# No interventions: the model runs as trained.
 AS_TRAINED = Interventions()
-# Default number of draws to average over in the mode "resample".
+# Default number of draws for the mode "resample".
 DEFAULT_DRAWS = 8
-# Each draw is one row of a batch. A thousand draws take four gigabytes and minutes, even for one short sentence.
+# Each draw is one batch row. A thousand draws need four gigabytes and take minutes, even for one short sentence.
 MAX_DRAWS = 512

@@ -1,4 +1,4 @@
-"""Activation patching: places of a run whose value can be replaced by the value from another sentence's run.
+"""Activation patching: names for the activations that can be overwritten with those of a run on another sentence.
 
 Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation Analysis"; Zhang and Nanda 2024,
 "Towards Best Practices of Activation Patching".
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from transformer.errors import InterventionError
 
-# A site is a kind of value in the model; the names are those of `model.recorder`.
+# A site is a type of activation, named as in `model.recorder`.
 Site = Literal[
     "encoder.outputs",
     "decoder.outputs",
@@ -26,10 +26,10 @@ Site = Literal[
     "decoder.feed_forward",
 ]
 SITES: tuple[Site, ...] = get_args(Site)
-# A site, a layer, a head (0 for sites without heads) and a position. In the residual stream, the layer is a depth: 0 is
-# the embedding, and l is the stream after l layers. The encoder's output is its last depth.
+# (site, layer, head, position), with head 0 for sites without heads. For the residual stream, the second number is a
+# depth: 0 is the embedding, and l is the stream after l layers. The encoder's last depth is the encoder's output.
 Place = tuple[Site, int, int, int]
-# Token ids of a source, and of the tokens that the decoder reads for it, beginning with the start symbol.
+# Token ids of a source text, and of the decoder input, which begins with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 NAME = re.compile(
     r"(encoder|decoder|cross)\.(outputs|weights|residual|feed_forward)\.([0-9]{1,2})(?:\.([0-9]{1,2}))?"
@@ -38,30 +38,30 @@ NAME = re.compile(
 
 
 def kind_of(site: Site) -> Any:
-    """The kind of attention that a site with heads belongs to; the stack of any other site."""
+    """Return the attention kind of a site with heads, or the stack of a site without heads."""
     return site.partition(".")[0]
 
 
 def stack_of(site: Site) -> Literal["encoder", "decoder"]:
-    """The stack whose tokens the positions of a site refer to."""
+    """Return the stack whose token positions a site uses."""
     return "encoder" if site.startswith("encoder") else "decoder"
 
 
 def has_heads(site: Site) -> bool:
-    """Whether each head has its own value at a site."""
+    """Whether a site has a separate activation for each head."""
     return site.endswith(("outputs", "weights"))
 
 
 def is_residual(site: Site) -> bool:
-    """Whether a site is a cell of the residual stream."""
+    """Whether a site is in the residual stream."""
     return site.endswith("residual")
 
 
 def patch_name(place: Place, other: int | None = None) -> str:
-    """The name of a patch, such as cross.outputs.4.8~10; its numbers count from 1.
+    """Return a patch's name, such as cross.outputs.4.8~10: site, layer, head and position, all 1-based.
 
-    encoder.residual.3~7~9 takes the value from position 9 of the other sentence. Depths of the residual stream count
-    from 0, which is the embedding.
+    encoder.residual.3~7~9 overwrites position 7 with the vector at position 9 of the other sentence. Residual-stream
+    depths are 0-based: 0 is the embedding.
     """
     site, layer, head, position = place
     layer, numbers = layer + (not is_residual(site)), f".{head + 1}" if has_heads(site) else ""
@@ -70,10 +70,10 @@ def patch_name(place: Place, other: int | None = None) -> str:
 
 
 def parse_patch(text: str) -> tuple[Place, int]:
-    """Parse a name of `patch_name` into the place and the position in the other sentence.
+    """Parse a patch name, as returned by `patch_name`, into a place and the position in the other sentence.
 
     Raises:
-        InterventionError: the text is not the name of a patch.
+        InterventionError: `text` is not a patch name.
     """
     found = NAME.fullmatch(text)
     site: Any = f"{found[1]}.{found[2]}" if found else ""
@@ -93,10 +93,10 @@ def parse_patch(text: str) -> tuple[Place, int]:
 
 
 def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
-    """Validate a place and a position in the other sentence, and return both.
+    """Validate and return a patch: a place, and the position in the other sentence.
 
     Raises:
-        InterventionError: they do not have this form.
+        InterventionError: `place` is not (site, layer, head, position), or a number is negative.
     """
     place = tuple(place)
     if (

@@ -1,7 +1,7 @@
-"""`Run`, a request to a model as a value, and `Runs`, the interface of the objects that answer it.
+"""`Run`, a request to a model, and `Runs`, the interface of objects that answer such requests.
 
-A run describes a request to a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
-are equal values, which can be cached, compared and sent. `get` answers a run. Three kinds of objects have it:
+A run is a frozen dataclass that holds the request's text, target, settings and interventions. Runs can therefore be
+cached, compared and sent to another process. `Runs.get` returns a run's result. Three types of objects implement it:
 
 - the model itself (`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`);
 - a client of a model in another process (`serving.client.RemoteTranslator`);
@@ -12,7 +12,7 @@ are equal values, which can be cached, compared and sent. `get` answers a run. T
 >>> Translator.load().get(TraceRun("I have a dream.")).target_text
 'Ich habe einen Traum.'
 
-A new kind of run is one file: a subclass of `Run` beside the code that computes its result.
+To add a new type of run, write one file: a subclass of `Run`, next to the code that computes its result.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 Result = TypeVar("Result")
-# A run uses the model, its weights, or only the results of other runs. The model may be in another process, but the
-# weights must be in this one.
+# Resource that a run needs: the model, which may be in another process; the weights, which must be in the current
+# process; or only the results of other runs.
 Resource = Literal["model", "weights", "results"]
-# A value that a result reports: a number, an array of numbers, or a text.
+# A named value from a result, which a saved experiment can store for later checking.
 Stated = float | str | np.ndarray
 
 
 class Run(Generic[Result]):
-    """A request to a model; a subclass is a frozen dataclass, whose fields are hashable.
+    """A request to a model. Each subclass is a frozen dataclass with hashable fields.
 
     Attributes:
-        KINDS: all subclasses by name; the definition of a subclass registers it.
-        uses: whether the run needs the model, its weights, or only results of other runs.
-        message: text shown to the waiting user; empty for none.
-        long: whether the run takes seconds for a long text, so that translations should not wait for it.
-        needs: other runs, whose results `compute` receives.
+        KINDS: all public subclasses by name; defining a subclass registers it.
+        uses: resource that the run needs: the model, the model's weights, or only the results of other runs.
+        message: text shown while the user waits; empty for none.
+        long: whether the run can take seconds on a long text, and so must not delay translations.
+        needs: runs whose results are passed to `compute`.
     """
 
     KINDS: ClassVar[dict[str, type[Run[Any]]]] = {}
@@ -58,26 +58,26 @@ class Run(Generic[Result]):
         """Compute the result of the run.
 
         Args:
-            runs: the model; for a run that computes only with results, any object that answers runs.
-            needed: the results of the runs in `needs`, in the same order.
+            runs: the model; any `Runs` object if the run uses only the results of other runs.
+            needed: results of the runs in `needs`, in order.
         """
         raise NotImplementedError
 
     def states(self, result: Result) -> Mapping[str, Stated]:
-        """The values of a result by name, which a saved experiment can state as claims; empty for most kinds of run."""
+        """Return named values of a result for saved experiments to state and check; empty by default."""
         return {}
 
 
 class Runs:
-    """Base class of objects that answer runs: a model, or a stand-in for one."""
+    """Base class of objects that answer runs: models, caches, and clients of remote models."""
 
     def get(self, run: Run[Result]) -> Result:
-        """The result of a run.
+        """Return a run's result, after getting the results that the run needs.
 
-        Raises: any error of the run; an AtlasError says what to do.
+        Raises: any error raised by the computation; an AtlasError's message says what to do.
         """
         return self.answer(run, *map(self.get, run.needs))
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:
-        """Compute the result of a run from the results of the runs that it needs."""
+        """Compute a run's result, given the results of the runs in `run.needs`."""
         return run.compute(self, *needed)

@@ -1,12 +1,12 @@
-"""A token of a text, in the same form for every vocabulary."""
+"""Defines `Token`: a token's id, text, span and role, with a spelling that does not depend on the vocabulary."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-# Roles of tokens that are not ordinary text. "unknown" stands for text that the vocabulary cannot spell. "symbol" is
-# any other token without text. "frame" is an interval of sound; its text is the time in seconds at which it begins.
+# Roles of tokens; "" is ordinary text. "unknown" stands for text that the vocabulary cannot encode. "symbol" is any
+# other special token. "frame" is an audio frame; the token's text is the frame's start time in seconds.
 Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "frame"]
 
 
@@ -16,11 +16,11 @@ class Token:
 
     Attributes:
         id: id in the vocabulary.
-        text: the spelling, in one form for all vocabularies: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte),
+        text: spelling in a form common to all vocabularies: "▁Hund" (▁ marks a preceding space), "<0xF0>" (one byte),
             "</s>".
-        span: the characters [start, end) of the text that the token covers, without spaces; None for special
-            tokens. The bytes of one character share its span. A token that is only a space covers nothing: start = end.
-        role: the role of a token that is not ordinary; "" otherwise.
+        span: character span [start, end) in the text, without surrounding spaces; None for special tokens. Byte tokens
+            that encode one character share that character's span. A token that is only a space has start = end.
+        role: role of the token; "" for ordinary text.
     """
 
     id: int
@@ -30,5 +30,5 @@ class Token:
 
     @property
     def special(self) -> bool:
-        """Whether the token stands for no text, like padding, the start and end symbols, and language codes."""
+        """Whether the token represents no text or audio, like padding, start and end symbols, and language codes."""
         return self.role not in ("", "unknown", "frame")

@@ -1,4 +1,4 @@
-"""The trace of a run: an immutable value with everything that the run computed.
+"""Defines `Trace`: an immutable record of everything that a model computed for one text.
 
 Letters: L layers, H heads, S source tokens, T target tokens, D model width, K head width, C candidates.
 
@@ -7,25 +7,25 @@ The arrays:
 - encoder [L, H, S, S]: encoder self-attention weights; rows are queries, columns are keys, each row sums to 1.
 - decoder [L, H, T, T]: masked self-attention weights.
 - cross [L, H, T, S]: cross-attention weights; rows are the target, columns the source.
-- encoder_mask [S, S]: bool, True if the query can see the key; the same for every layer and head.
-- decoder_mask [T, T]: the mask of `decoder`; all True if the run did not use the decoder mask.
-- cross_mask [T, S]: the mask of `cross`.
+- encoder_mask [S, S]: bool mask for `encoder`, True if the query can see the key; shared by all layers and heads.
+- decoder_mask [T, T]: bool mask for `decoder`; all True if an intervention switched the decoder mask off.
+- cross_mask [T, S]: bool mask for `cross`.
 - log_probs [T]: log-probability of each predicted token, nats.
-- entropy [T]: entropy of each distribution over the whole vocabulary, nats.
-- candidate_ids [T, C]: the most likely next tokens, best first.
-- candidate_log_probs [T, C]: their log-probabilities, nats.
+- entropy [T]: entropy of each predicted distribution over the whole vocabulary, nats.
+- candidate_ids [T, C]: ids of the most likely next tokens, best first.
+- candidate_log_probs [T, C]: the candidates' log-probabilities, nats.
 
-The details exist for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` return them. The
-shapes below are those of `cross`. In the encoder, both T and S count source tokens; in the decoder, both
-count target tokens.
+The details, returned by `Trace.detail` and `Trace.residual`, are optional. KIND is `encoder`, `decoder` or `cross`. The
+shapes below are for `cross`. For `encoder`, both T and S are the number of source tokens; for `decoder`, both are the
+number of target tokens.
 
-- KIND_scores [L, H, T, S]: queries times keys over sqrt(K), before the mask.
+- KIND_scores [L, H, T, S]: queries times keys divided by sqrt(K), before masking.
 - KIND_queries [L, H, T, K].
 - KIND_keys [L, H, S, K].
 - KIND_values [L, H, S, K].
 - KIND_outputs [L, H, T, K]: each head's weighted sum of values, times its gate, before the output projection.
-- encoder_residual [2L + 1, S, D]: the residual stream, which is the embeddings, then the sum after every sub-layer.
-- decoder_residual [3L + 1, T, D]: the decoder's residual stream; of a language model [2L + 1, T, D].
+- encoder_residual [2L + 1, S, D]: the encoder's residual stream: the embeddings, then the sum after every sub-layer.
+- decoder_residual [3L + 1, T, D]: the decoder's residual stream; [2L + 1, T, D] for a language model.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 # The text that each stack reads.
 SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 DETAILS: tuple[Detail, ...] = ("scores", "queries", "keys", "values", "outputs")
-# The sub-layers of a layer, in the order in which they run.
+# Sub-layers of each layer, in the order of execution.
 PARTS: Mapping[Stack, tuple[Part, ...]] = {
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),
 }
-# The tokens' fields, and their names in files, which older versions also write and read.
+# Token fields, and their names in files, kept for compatibility with older versions.
 STORED = {"source_tokens": "source_pieces", "target_tokens": "target_pieces", "predicted_tokens": "predicted_pieces"}
 TEXTS = ("source_text", "target_text", "complete", "model")
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence, its translation, and all attention in both; the module's docstring lists the arrays.
+    """A text, its translation, and all attention weights in the model; the module's docstring lists the arrays.
 
     >>> from transformer import Translator
     >>> trace = Translator.load().trace("I have a dream.", details=True)
@@ -86,15 +86,15 @@ class Trace:
 
     Attributes:
         source_text: text as typed; empty for a language model, which has no source.
-        target_text: the model's translation, or the one passed in; the text that a language model reads.
-        source_tokens: S tokens that the encoder reads; the end symbol is the last.
-        target_tokens: T tokens that the decoder reads, beginning with the start symbol; they are its queries and keys.
-        predicted_tokens: T tokens; each decoder row reads target_tokens[t] and predicts predicted_tokens[t]. Empty if
-            the trace was made from another program's attention that does not include the last prediction.
-        complete: False if the length limit ended the translation before the end symbol.
-        details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
-        interventions: interventions of the run.
-        model: `Translator.version` of the model that ran; empty if it is unknown, as in files of older versions.
+        target_text: the model's translation, or the one passed to the model; for a language model, the text it reads.
+        source_tokens: the encoder's S input tokens; the last is the end symbol.
+        target_tokens: the decoder's T input tokens, beginning with the start symbol.
+        predicted_tokens: T tokens; the decoder reads target_tokens[t] and predicts predicted_tokens[t]. Empty for
+            imported attention without the last prediction.
+        complete: False if the translation reached the length limit before the end symbol.
+        details: float32 arrays by name; empty unless requested. See `detail`, `residual` and `residual_stream`.
+        interventions: interventions that the model ran with.
+        model: the model's `Translator.version`; empty if unknown, as in files of older versions.
     """
 
     source_text: str
@@ -117,7 +117,7 @@ class Trace:
     interventions: Interventions
     model: str = ""
 
-    # The names in the examples of version 0.1.0.
+    # Aliases used by the published examples of version 0.1.0.
     source_pieces = property(attrgetter("source_tokens"))
     target_pieces = property(attrgetter("target_tokens"))
     predicted_pieces = property(attrgetter("predicted_tokens"))
@@ -129,41 +129,42 @@ class Trace:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention in the trace; for a language model, only the decoder's."""
+        """Attention kinds that the trace contains; only "decoder" for a language model."""
         return tuple(kind for kind in KINDS if self.attention(kind).size)
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        """The stacks of layers that the model has."""
+        """The model's stacks: "encoder" if there are source tokens, "decoder" if there are target tokens."""
         return tuple(stack for stack in STACKS if (self.source_tokens if stack == "encoder" else self.target_tokens))
 
     def parts(self, stack: Stack) -> tuple[Part, ...]:
-        """The sub-layers of each layer of a stack, in the order in which they run."""
+        """Return the sub-layers in each layer of a stack, in the order of execution."""
         return tuple(part for part in PARTS[stack] if part != "cross_attention" or "cross" in self.kinds)
 
     @property
     def text(self) -> str:
-        """The user's text: the source; for a language model, which has no source, the text with its continuation."""
+        """The source text; for a language model, which has no source, the whole text it read."""
         return self.source_text if self.source_tokens else self.target_text
 
     def attention(self, kind: Kind) -> np.ndarray:
-        """Attention weights of a kind, [L, H, rows, columns]."""
+        """Return the attention weights of an attention kind, [L, H, rows, columns]."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
 
     def mask(self, kind: Kind) -> np.ndarray:
-        """Attention mask of a kind, bool [rows, columns]; True if the query can see the key."""
+        """Return the mask of an attention kind, bool [rows, columns]; True if the query can see the key."""
         return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
 
     def query_tokens(self, kind: Kind) -> tuple[Token, ...]:
-        """The tokens of the rows, which are the queries."""
+        """Return the query tokens, which label the rows of an attention map."""
         return self.source_tokens if kind == "encoder" else self.target_tokens
 
     def key_tokens(self, kind: Kind) -> tuple[Token, ...]:
-        """The tokens of the columns, which are the keys."""
+        """Return the key tokens, which label the columns of an attention map."""
         return self.target_tokens if kind == "decoder" else self.source_tokens
 
     def detail(self, kind: Kind, name: Detail) -> np.ndarray:
-        """Scores of a kind, [L, H, rows, columns], or its queries, keys, values or outputs, [L, H, tokens, K].
+        """Return a detail of an attention kind: scores [L, H, rows, columns], or queries, keys, values or outputs
+        [L, H, tokens, K].
 
         Raises:
             ValueError: the trace has no details.
@@ -171,11 +172,11 @@ class Trace:
         return self._requested(f"{kind}_{name}")
 
     def residual(self, stack: Stack, layer: int, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """The residual stream before and after a sub-layer, [N, D] each, for N tokens.
+        """Return the residual stream before and after a sub-layer, [N, D] each, for N tokens.
 
         Args:
             stack: "encoder" or "decoder".
-            layer: index of the layer in the stack, from 0.
+            layer: 0-based index of the layer in the stack.
             part: one of `parts(stack)`.
 
         Raises:
@@ -187,9 +188,9 @@ class Trace:
         return stream[before], stream[before + 1]
 
     def residual_stream(self, stack: Stack) -> np.ndarray:
-        """The residual stream before the first sub-layer of a stack and after each, [P L + 1, N, D].
+        """Return the residual stream before the first sub-layer of a stack and after every sub-layer, [P L + 1, N, D].
 
-        P is the number of sub-layers of a layer, N the number of tokens.
+        P is the number of sub-layers in a layer, N the number of tokens.
 
         Raises:
             ValueError: the trace has no details.
@@ -202,7 +203,7 @@ class Trace:
         return self.details[name]
 
     def equals(self, other: Trace) -> bool:
-        """Whether every text, token and number is the same."""
+        """Whether two traces have identical texts, tokens, interventions and arrays."""
         mine, theirs = self._arrays(), other._arrays()
         return (
             self._words() == other._words()
@@ -229,7 +230,7 @@ class Trace:
         beam_indices: Any = None,
         model: str = "",
     ) -> Trace:
-        """Build a trace from attention that another program computed; unknown parts are empty.
+        """Build a trace from attention weights computed by another program; everything else is left empty.
 
         >>> weights = np.full((1, 2, 2, 2), 0.5)  # layers, heads, rows, columns
         >>> trace = Trace.from_attention(encoder=weights, source_tokens=["Hello", "world"])
@@ -237,25 +238,25 @@ class Trace:
         (('encoder',), 'Hello world')
 
         Args:
-            encoder, decoder, cross: arrays of numpy, torch or jax, of any precision, in one of these forms:
+            encoder, decoder, cross: numpy, torch or jax arrays of any precision, in one of these layouts:
 
                 - [L, H, rows, columns];
-                - a list of layers [1, H, rows, columns], as Hugging Face's models return them;
-                - a list of steps, each a list of layers, as `generate` returns it.
+                - a list of layers [1, H, rows, columns], as returned by Hugging Face models;
+                - a list of steps, each a list of layers, as returned by `generate`.
 
-                A model with one stack gives `encoder`, or `decoder` if no token looks ahead.
-            source_tokens, target_tokens: one for each row or column, including special tokens, as the vocabulary
-                spells them. One more target token is the prediction of the last row.
-            source_text, target_text: the texts that the offsets refer to; without offsets, the text that the tokens
-                spell.
-            source_offsets, target_offsets: characters [start, end) of each token: `offset_mapping` of a tokenizer.
-            source_mask, target_mask: 1, or 0 for padding, which is left out: `attention_mask` of a tokenizer.
-            item: index of the text in a batch.
-            beam_indices: the `beam_indices` that `generate` returned after beam search.
-            model: a name of the model.
+                For a model with one stack, pass `encoder`, or `decoder` if attention is causal.
+            source_tokens, target_tokens: one token for each row or column, including special tokens, as spelled in the
+                vocabulary. An extra target token at the end is the last row's prediction.
+            source_text, target_text: texts that the offsets refer to; None to join the tokens to a text.
+            source_offsets, target_offsets: character span [start, end) of each token: a tokenizer's `offset_mapping`.
+            source_mask, target_mask: 1 for tokens, 0 for padding, which is removed: a tokenizer's `attention_mask`.
+            item: index of the text in the batch; None if the batch has one text.
+            beam_indices: `beam_indices` as returned by `generate` after beam search.
+            model: the model's name.
 
         Raises:
-            AttentionError: the arrays are not weights, or do not match the tokens; the message says what to do.
+            AttentionError: an array does not hold attention weights, or does not match the tokens; the message says
+                what to do.
         """
         return cls(
             model=model,
@@ -270,11 +271,11 @@ class Trace:
     def to_npz(self, file: Path | BinaryIO) -> None:
         """Write a compressed .npz archive of all arrays, to a path or an open file.
 
-        `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings. `words` is a JSON document, as
-        bytes: the texts, the model's version, the run's interventions and all attributes of the tokens.
+        `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings. `words` is a JSON document as
+        bytes: texts, model version, interventions and all token attributes.
         """
         spellings = {stored: np.array([token.text for token in getattr(self, name)]) for name, stored in STORED.items()}
-        # The file is opened here, because numpy appends .npz to a path with another ending.
+        # Given a path, numpy would append .npz to other extensions, so it gets an open file.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
             np.savez_compressed(opened, allow_pickle=False, **spellings, **self.to_arrays())
 
@@ -285,23 +286,23 @@ class Trace:
             return cls.from_arrays({name: saved[name] for name in saved.files if name not in STORED.values()})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, with `words`: the content of `to_npz` without the tokens' texts."""
+        """Return all arrays by name, including `words`, which `to_npz` describes."""
         words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         return {"words": words, **self._arrays()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Trace:
-        """Restore a trace from the arrays of `to_arrays`."""
+        """Restore a trace from arrays returned by `to_arrays`."""
         own = dict(arrays)
         return cls._of(json.loads(own.pop("words").tobytes()), own)
 
     def to_bertviz(self) -> dict[str, Any]:
-        """The arguments of BertViz's `model_view` and `head_view` (Vig 2019).
+        """Return keyword arguments for BertViz's `model_view` and `head_view` (Vig 2019).
 
-        Each attention is a list of float32 tensors [1, H, rows, columns], one per layer, as Hugging Face's models
-        return it. The tokens are spelled as in the vocabulary. A model with one stack has `attention` and `tokens`.
+        Attention weights are lists of float32 tensors [1, H, rows, columns], one per layer, as returned by Hugging Face
+        models. Tokens are given as `Token.text`. A model with one stack has `attention` and `tokens`.
         """
-        # torch is imported here, so that a trace can be read without torch.
+        # Imported here, so that reading a trace does not require torch.
         import torch
 
         def layers(weights: np.ndarray) -> list[torch.Tensor]:
@@ -318,11 +319,11 @@ class Trace:
         }
 
     def to_inseq(self) -> Any:
-        """The attention in the form of Inseq's method "attention" (Sarti et al. 2023), for Inseq to show or aggregate.
+        """Convert the attention to the output format of Inseq's "attention" method (Sarti et al. 2023).
 
-        A column is a predicted token. Cross-attention becomes source attributions [S, T, L, H]. Masked attention
-        becomes target attributions [T + 1, T, L, H], with NaN for the last token, which no row reads. The encoder's
-        attention is in `sequence_scores`.
+        Cross-attention becomes source attributions [S, T, L, H]. Masked attention becomes target attributions
+        [T + 1, T, L, H], with NaN for the last token, which the decoder never reads. The encoder's attention is stored
+        in `sequence_scores`.
 
         Raises:
             ImportError: inseq is not installed.
@@ -352,7 +353,7 @@ class Trace:
         )
 
     def to_json(self) -> str:
-        """The whole trace as one JSON object; arrays are nested lists, with every digit."""
+        """Return the trace as a JSON object, with every array's dtype, shape and flattened values at full precision."""
         arrays = {
             name: {"dtype": str(array.dtype), "shape": array.shape, "values": array.ravel().tolist()}
             for name, array in self._arrays().items()
@@ -361,7 +362,7 @@ class Trace:
 
     @classmethod
     def from_json(cls, text: str) -> Trace:
-        """Read the JSON of `to_json`."""
+        """Restore a trace from JSON written by `to_json`."""
         words = json.loads(text)
         arrays = {
             name: np.array(array["values"], dtype=array["dtype"]).reshape(array["shape"])
@@ -374,7 +375,7 @@ class Trace:
         return {name: value for name, value in own.items() if isinstance(value, np.ndarray)} | dict(self.details)
 
     def _words(self) -> dict[str, Any]:
-        """All fields except the arrays, for JSON."""
+        """Return all fields except the arrays, ready for JSON."""
         words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
         words["interventions"] = asdict(self.interventions)
         for name, stored in STORED.items():

@@ -1,6 +1,6 @@
-"""The results of decoding: a translation, the tree of its beam search, and everything computed for it.
+"""Results of decoding: translations, beam search trees, and traced translations.
 
-Letters: L decoder layers, H heads, S source tokens, T steps, N hypotheses of a step, P tokens read so far,
+Letters: L decoder layers, H heads, S source tokens, T steps, N hypotheses in a step, P decoder tokens so far,
 C candidates.
 """
 
@@ -17,31 +17,31 @@ from transformer.values.trace import Trace
 
 
 class HypothesisState(IntEnum):
-    """The fate of a hypothesis after one more token."""
+    """Outcome of a hypothesis after beam search has extended it by one token."""
 
     PRUNED = 0
     ALIVE = 1
     ENDED = 2
-    # The hypothesis was good enough to continue, but the search had ended.
+    # Good enough to continue, but the search had ended.
     UNFINISHED = 3
 
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One expansion of a beam search: a hypothesis with one more token.
+    """A node in a beam search tree: a hypothesis extended by one token.
 
     Attributes:
-        parent: index of the node that it continues; None if it continues the start symbol.
-        step: the step that predicted its token, from 0.
-        row: index of the hypothesis that it continues, among that step's N.
-        token: id of the token.
-        log_prob: log-probability of the token, nats.
-        rank: rank of the token in its parent's distribution; 1 is the most likely.
-        score: sum of the log-probabilities from the start symbol to here, nats; for an imported model, after the
-            changes that its settings of `generate` make.
+        parent: index of the extended hypothesis's node; None at the first step.
+        step: 0-based step that predicted the token.
+        row: index of the extended hypothesis among the step's N hypotheses.
+        token: id of the added token.
+        log_prob: log-probability of the added token, nats.
+        rank: rank of the added token in the predicted distribution; 1 is the most likely.
+        score: sum of the log-probabilities of all tokens so far, nats. Imported models may modify these values
+            according to their `generate` settings.
         penalised: score divided by the length penalty.
-        place: rank by score among all expansions of its step, from 0.
-        fate: what happened to the hypothesis.
+        place: 0-based rank by score among all nodes of the step.
+        fate: what the search did with the hypothesis.
     """
 
     parent: int | None
@@ -58,15 +58,15 @@ class BeamNode:
 
 @dataclass(frozen=True, eq=False)
 class SearchTree:
-    """Everything that a beam search considered.
+    """All hypotheses that a beam search considered.
 
     Attributes:
-        nodes: every expansion, step by step, best score first within a step.
-        cutoffs: for each step, the lowest score among the expansions that were not pruned, nats. An expansion below it
-            was pruned. One above it was pruned only if its token is the end symbol and its rank was too low for that.
-        best: indices of the nodes of the best hypothesis, from the first token to the last.
-        decoder: for each step, the attention weights of its hypotheses to the tokens they read, [N, L, H, P].
-        cross: for each step, the attention weights of its hypotheses to the source, [N, L, H, S].
+        nodes: all nodes, ordered by step, then by descending score.
+        cutoffs: lowest score among each step's surviving nodes, nats. Every node below the cutoff was pruned. A node
+            above it was pruned only if its token is an end symbol of too low a rank.
+        best: node indices of the best hypothesis, from the first token to the last.
+        decoder: for each step, the hypotheses' attention weights to the decoder tokens so far, [N, L, H, P].
+        cross: for each step, the hypotheses' attention weights to the source, [N, L, H, S].
     """
 
     nodes: tuple[BeamNode, ...]
@@ -79,10 +79,10 @@ class SearchTree:
         _lock(*self.decoder, *self.cross)
 
     def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Attention weights of the step that predicted a node's token.
+        """Return the attention weights with which a node's token was predicted.
 
         Returns:
-            Weights for the tokens that were read, [L, H, P], and for the source, [L, H, S].
+            Weights to the decoder tokens so far, [L, H, P], and to the source, [L, H, S].
         """
         node = self.nodes[index]
         return self.decoder[node.step][node.row], self.cross[node.step][node.row]
@@ -90,19 +90,19 @@ class SearchTree:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation, or a language model's continuation of a text, and how it was decoded.
+    """A translation, or a language model's continuation of a text, with its decoding settings.
 
     Attributes:
         settings: decoding settings.
-        prefix: ids of the tokens that it had to begin with.
+        prefix: ids of the tokens that the output was forced to begin with.
         suppressed: ids of the banned tokens.
-        tokens: T tokens written, the end symbol included; spans refer to `text`.
-        text: text of the beginning and the tokens.
-        log_prob: sum of the model's log-probabilities of the tokens, nats.
-        complete: False if the length limit ended it before its end symbol.
-        seconds: wall-clock time of decoding, without the encoder's.
-        tree: search tree of a beam search by `Translator.trace_decoding`; None otherwise.
-        beginning: tokens that a language model continued; spans refer to `text`.
+        tokens: T generated tokens, including the end symbol; spans refer to `text`.
+        text: text of `beginning` followed by `tokens`.
+        log_prob: sum of the generated tokens' log-probabilities, nats.
+        complete: False if the output reached the length limit before the end symbol.
+        seconds: wall-clock decoding time, without the encoder.
+        tree: search tree if `Translator.trace_decoding` ran a beam search; None otherwise.
+        beginning: tokens of the text that a language model continued; spans refer to `text`.
     """
 
     settings: DecodingSettings
@@ -119,15 +119,15 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """The prediction of each decoder layer, when its output goes directly through the final norm and the output layer.
+    """Prediction of each decoder layer when the final norm and the output layer are applied directly to its output.
 
-    nostalgebraist 2020, "interpreting GPT: the logit lens", for the decoder of an encoder-decoder model. The
-    prediction of the last layer is the model's own.
+    nostalgebraist 2020, "interpreting GPT: the logit lens", applied to a decoder. The last layer's prediction is the
+    model's own.
 
     Attributes:
-        candidate_ids: the most likely next tokens, best first, [L, T, C].
-        candidate_log_probs: their log-probabilities, nats, [L, T, C].
-        taken: log-probability of the token that the decoder took, nats, [L, T].
+        candidate_ids: ids of the most likely next tokens, best first, [L, T, C].
+        candidate_log_probs: log-probabilities of the candidates, nats, [L, T, C].
+        taken: log-probability of the token chosen in decoding, nats, [L, T].
     """
 
     candidate_ids: np.ndarray
@@ -140,13 +140,13 @@ class LogitLens:
 
 @dataclass(frozen=True, eq=False)
 class TracedTranslation:
-    """A translation with everything that was computed for it.
+    """A translation with its trace, token ranks and logit lens.
 
     Attributes:
         translation: the translation.
-        trace: trace of the model that reads the source and this translation.
-        ranks: rank of each token that was taken in the model's distribution, int [T]; 1 is the most likely.
-        logit_lens: the prediction of each decoder layer alone.
+        trace: trace of a model run on the source and the translation.
+        ranks: rank of each generated token in the model's predicted distribution, int [T]; 1 is the most likely.
+        logit_lens: predictions of each decoder layer.
     """
 
     translation: Translation

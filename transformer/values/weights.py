@@ -1,4 +1,4 @@
-"""A model's parameters as numpy arrays; the projections of attention are split by head, as in the literature.
+"""A model's parameters as numpy arrays, with attention projections split by head, as in the literature.
 
 Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
@@ -23,7 +23,7 @@ ATTENTION: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, eq=False)
 class LinearWeights:
-    """A linear map, x @ matrix + bias.
+    """A linear layer, x @ matrix + bias.
 
     Attributes:
         matrix: float64 [in, out].
@@ -36,10 +36,10 @@ class LinearWeights:
 
 @dataclass(frozen=True, eq=False)
 class Projections:
-    """The linear maps of one attention layer, head by head ("Attention Is All You Need", section 3.2.2).
+    """Projections of one attention layer, split by head ("Attention Is All You Need", section 3.2.2).
 
     Attributes:
-        query, key, value: W^Q, W^K, W^V of every head, float64 [H, D, K].
+        query, key, value: W^Q, W^K, W^V for each head, float64 [H, D, K].
         query_bias, key_bias, value_bias: float64 [H, K].
         output: the rows of W^O that multiply each head's output, float64 [H, K, D].
         output_bias: b^O, float64 [D].
@@ -60,8 +60,8 @@ class Weights:
     """All parameters of a model.
 
     Attributes:
-        config: model shape.
-        arrays: parameters by their names in the checkpoint, float32, read-only; a shared one is listed under all names.
+        config: model configuration.
+        arrays: read-only float32 parameters by checkpoint name; a shared parameter is listed under all its names.
     """
 
     config: TransformerConfig
@@ -73,7 +73,7 @@ class Weights:
             array.setflags(write=False)
 
     def attention(self, kind: Kind, layer: int) -> Projections:
-        """The projections of an attention layer; layers count from 0."""
+        """Return the projections of an attention layer, by 0-based layer index."""
         name, heads = ATTENTION[kind].format(layer), self.config.heads
         d_model = self.config.d_model
         parts = self._double(f"{name}.in_projection.weight").reshape(3, heads, -1, d_model)  # [3D, D] -> [3, H, K, D]
@@ -92,13 +92,13 @@ class Weights:
         )
 
     def linear(self, name: str) -> LinearWeights:
-        """A linear map with a bias, given its name in the checkpoint."""
+        """Return a linear layer by its name in the checkpoint."""
         return LinearWeights(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
 
     def gain_and_bias(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The gain and bias of a layer normalisation, given its name in the checkpoint, float64 [D] each."""
+        """Return the gain and bias of a layer normalisation by its name in the checkpoint, float64 [D] each."""
         return self._double(f"{name}.weight"), self._double(f"{name}.bias")
 
     def _double(self, name: str) -> np.ndarray:
-        # Computing in float64 keeps the sums on a page exact to the last digit shown.
+        # float64 keeps the sums shown on the pages correct to the last digit.
         return np.asarray(self.arrays[name], dtype=np.float64)

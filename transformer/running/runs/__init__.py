@@ -1,4 +1,4 @@
-"""The runs of a translator. Every module in this folder is registered automatically."""
+"""Runs that a translator answers. Importing this package imports all modules in it, which registers their runs."""
 
 import importlib
 import pkgutil

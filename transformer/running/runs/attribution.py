@@ -1,4 +1,4 @@
-"""Runs that attribute a prediction. They use the weights, so they run in the process that has them."""
+"""Runs that attribute a prediction to tokens or components, in the process that holds the model's weights."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttributionRun(Run[Attribution]):
-    """The attribution of tokens that a trace predicts, by one method.
+    """Attributes a trace's predicted tokens to the source and prefix tokens, by one attribution method.
 
     Attributes:
-        trace: run whose trace predicts the tokens.
-        method, targets, words: arguments of `Translator.attribute`; no targets means all tokens.
+        trace: run that produces the trace with the predictions.
+        method, targets, words: as in `Translator.attribute`; an empty `targets` means every predicted token.
 
-    Raises: the errors of `Translator.attribute`.
+    Raises: as in `Translator.attribute`.
     """
 
     trace: TraceRun
@@ -50,13 +50,13 @@ class AttributionRun(Run[Attribution]):
 
 @dataclass(frozen=True)
 class DeletionRun(Run[DeletionCurves]):
-    """How fast a prediction falls when source columns are deleted in the order of a method.
+    """Measures how a prediction's probability falls as source columns are deleted in order of attribution.
 
     Attributes:
-        attribution: run whose attribution of its first target gives the order.
+        attribution: run that produces the attribution, whose first target determines the order.
         columns: source columns to delete.
 
-    Raises: the errors of `Translator.deletion_curves`.
+    Raises: as in `Translator.deletion_curves`.
     """
 
     attribution: AttributionRun
@@ -79,11 +79,11 @@ class DeletionRun(Run[DeletionCurves]):
 
 @dataclass(frozen=True)
 class DirectLogitsRun(Run[DirectLogits]):
-    """The direct contribution of every component of the decoder to a logit.
+    """Splits a predicted token's logit into the direct contributions of the decoder's components.
 
     Attributes:
-        trace: run whose trace has the prediction.
-        target: the prediction whose logit is split into contributions.
+        trace: run that produces the trace with the prediction.
+        target: prediction whose logit is split.
 
     Raises:
         ValueError: the model is post-norm.

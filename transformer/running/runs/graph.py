@@ -1,4 +1,4 @@
-"""Runs that trace a prediction along paths through the model; they use the weights."""
+"""Runs for attribution graphs, which trace a prediction along paths through the model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from transformer.values.translation import TracedTranslation
 
 @dataclass(frozen=True)
 class _OfTrace(Run[Result]):
-    """A run on the trace of another run.
+    """Base class of runs that analyse another run's trace with the model's weights.
 
     Attributes:
-        trace: a run whose result is a trace with details, or contains one.
+        trace: run whose result is or contains a trace with details.
     """
 
     trace: Run[Any]
@@ -46,7 +46,7 @@ class _OfTrace(Run[Result]):
 
 @dataclass(frozen=True)
 class GraphRun(_OfTrace[AttributionGraph]):
-    """The attribution graph of a prediction.
+    """Computes a prediction's attribution graph.
 
     Raises:
         ValueError: the trace has interventions, or the model does not use full attention.
@@ -68,7 +68,7 @@ class GraphRun(_OfTrace[AttributionGraph]):
 
 @dataclass(frozen=True)
 class PathEffectsRun(_OfTrace[np.ndarray]):
-    """The measured effects of cutting paths of a graph, [P]; errors are those of `GraphRun`."""
+    """Measures the effect of cutting each of P paths in an attribution graph, [P]; errors are as in `GraphRun`."""
 
     target: Target
     paths: tuple[Path, ...]
@@ -84,7 +84,7 @@ class PathEffectsRun(_OfTrace[np.ndarray]):
 
 @dataclass(frozen=True)
 class ScorePairsRun(_OfTrace[ScorePairs]):
-    """The attention score of one cell, split into pairs of model parts; errors are those of `GraphRun`."""
+    """Splits one attention score into products of two model components; errors are as in `GraphRun`."""
 
     kind: Kind
     layer: int

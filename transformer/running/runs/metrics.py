@@ -1,4 +1,4 @@
-"""The run that computes head metrics from a trace."""
+"""Run that computes head metrics from a trace."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True)
 class MetricsRun(Run[HeadMetrics]):
-    """The metrics of every head of a kind in a trace.
+    """Computes the metrics of all heads of one attention kind from a trace.
 
     Attributes:
-        trace: a run whose result is a trace.
-        kind: kind of attention.
+        trace: run whose result is the trace.
+        kind: attention kind.
     """
 
     trace: Run[Trace]

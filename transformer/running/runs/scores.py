@@ -1,4 +1,4 @@
-"""Runs that score one translation under many interventions, and the gradient that estimates the scores."""
+"""Runs that score one translation under many interventions, or estimate such scores from a gradient."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoresRun(TranslatorRun[Scores]):
-    """How the model predicts one translation under many interventions; computed as one batch.
+    """Scores the model's predictions of one translation under N interventions, in batches.
 
     Attributes:
-        text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the model's own, without interventions.
-        variants: N interventions, which all add positions or all leave them out.
+        text: source sentence.
+        target: translation as text or token ids; None for the model's own translation without interventions.
+        variants: N interventions with equal `positions`.
 
-    Raises: the errors of `TraceRun`.
+    Raises: as in `TraceRun`.
     """
 
     text: str
@@ -47,13 +47,13 @@ class ScoresRun(TranslatorRun[Scores]):
 
 @dataclass(frozen=True)
 class ComparisonRun(TranslatorRun[Comparison]):
-    """`ScoresRun` with two traces: without interventions, and under the first variant; each runs only once.
+    """Like `ScoresRun`, but also returns the traces without interventions and under the first variant.
 
     Attributes:
         text, target, variants: as in `ScoresRun`; at least one variant.
-        details: whether the traces have details, as in `TraceRun`.
+        details: whether the traces include details, as in `TraceRun`.
 
-    Raises: the errors of `TraceRun`.
+    Raises: as in `TraceRun`.
     """
 
     text: str
@@ -73,7 +73,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
         else:
             given = given_target(runs.tokenizer, self.target, self.text)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
-        # The model may have written a word with other tokens than the tokenizer would.
+        # Pass token ids, because the model may have split words differently than the tokenizer.
         source, read, predicted = runs.given(self.text, [token.id for token in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(
@@ -85,17 +85,17 @@ class ComparisonRun(TranslatorRun[Comparison]):
 
 @dataclass(frozen=True)
 class ContrastsRun(TranslatorRun[np.ndarray]):
-    """How the model chooses between two next tokens under many interventions, float32 nats [N]; computed as one batch.
+    """Computes the logit difference between two candidate tokens under N interventions, float32 nats [N].
 
-    `transformer.running.scoring.contrasts` computes it.
+    See `transformer.running.scoring.contrasts`.
 
     Attributes:
         text, variants: as in `ScoresRun`, without the modes "mean" and "resample".
         target: token ids of a translation.
-        step: position of the token that the two tokens could replace.
-        tokens: ids of the two tokens.
+        step: index of the token in `target` that the candidates compete for.
+        tokens: ids of the two candidates.
 
-    Raises: the errors of `TraceRun`.
+    Raises: as in `TraceRun`.
     """
 
     text: str
@@ -117,14 +117,14 @@ class ContrastsRun(TranslatorRun[np.ndarray]):
 
 @dataclass(frozen=True)
 class GateGradientsRun(TranslatorRun[dict[Kind, np.ndarray]]):
-    """The gradient of a translation's log-probability with respect to each head's gate, float32 [L, H] by kind.
+    """Computes the gradient of a translation's log-probability at each head's gate, float32 [L, H] by attention kind.
 
-    `transformer.running.scoring.gate_gradients` computes it.
+    See `transformer.running.scoring.gate_gradients`.
 
     Attributes:
         text, target: as in `ScoresRun`.
 
-    Raises: the errors of `TraceRun`.
+    Raises: as in `TraceRun`.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The run that traces a translation: it keeps everything that it computes."""
+"""Run that translates a sentence, or takes a given translation, and returns the trace."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TraceRun(TranslatorRun[Trace]):
-    """Everything computed while the model translates greedily, or reads a given translation (teacher forcing).
+    """Traces the model on a sentence with a given translation (teacher forcing) or with a greedy translation.
 
     Attributes:
-        text: a sentence in the source language.
-        target: its translation, or the ids of its tokens; None takes the translation that this run writes.
-        details: whether to keep scores, queries, keys, values, head outputs and the residual stream.
-        interventions: changes to this run only.
+        text: source sentence.
+        target: translation as text or token ids; None for the model's own translation under the interventions.
+        details: whether to include scores, queries, keys, values, head outputs and the residual stream.
+        interventions: interventions to run the model with.
 
     Raises:
-        TextError: one of the texts is empty or too long.
+        TextError: a text is empty or too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the interventions change a part that the model or the sentence lacks.
+        InterventionError: the interventions refer to a head or token that does not exist.
     """
 
     text: str

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decoding:
-    """The input of a decoding run.
+    """Input of runs that generate a translation.
 
     Attributes:
-        text: a sentence in the source language.
-        settings: how tokens are chosen.
-        prefix: ids of the tokens that the translation begins with; the whole translation if the last is the end symbol.
-        suppressed: ids of tokens that must not be taken after the prefix.
-        interventions: changes to this run only.
+        text: source sentence.
+        settings: decoding method and parameters.
+        prefix: ids of the tokens that the translation is forced to begin with; the whole translation if the last is the
+            end symbol.
+        suppressed: ids of the tokens banned after the prefix.
+        interventions: interventions to run the model with.
     """
 
     text: str
@@ -42,13 +43,13 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TranslationRun(Decoding, TranslatorRun[Translation]):
-    """Translate, and keep no intermediate results.
+    """Translates a sentence, without a trace.
 
     Raises:
         TextError: the text is empty or too long, or the prefix is too long.
         DeviceError: the device ran out of memory.
-        InterventionError: the interventions change a part that the model or the sentence lacks.
-        ValueError: a setting is out of range, or the vocabulary has no such token.
+        InterventionError: the interventions refer to a head or token that does not exist.
+        ValueError: a setting is out of range, or the vocabulary lacks a token.
     """
 
     def compute(self, runs: Translator) -> Translation:
@@ -57,9 +58,9 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
 
 @dataclass(frozen=True)
 class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
-    """Translate, and keep everything that was computed for the translation.
+    """Translates a sentence, and returns the trace, the search tree and the logit lens with the translation.
 
-    Raises: the errors of `TranslationRun`.
+    Raises: as in `TranslationRun`.
     """
 
     def compute(self, runs: Translator) -> TracedTranslation:
@@ -74,13 +75,13 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
 
 @dataclass(frozen=True)
 class VariantsRun(TranslatorRun[list[tuple[Token, ...]]]):
-    """The tokens of the greedy translations under many interventions; computed as one batch.
+    """Translates a sentence greedily under N interventions in one batch, and returns each translation's tokens.
 
     Attributes:
-        text: a sentence in the source language.
-        variants: N interventions, which all add positions or all leave them out.
+        text: source sentence.
+        variants: N interventions with equal `positions`.
 
-    Raises: the errors of `TranslationRun`.
+    Raises: as in `TranslationRun`.
     """
 
     text: str
