@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from transformer.files.terminal import MAX_PORT
 
 PORT = 8501
-# RFC 1123, section 2.1. Numbers alone are not a name but an address, or a port given by mistake.
+# Label of a host name (RFC 1123, section 2.1). A name of numbers alone is rejected elsewhere: it is an IP address, or a
+# port given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. The system finds a route to it without sending anything.

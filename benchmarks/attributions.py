@@ -221,7 +221,7 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
 def from_text(
     translator: Translator, methods: Sequence[Method], translation: str | None, targets: Sequence[Target]
 ) -> list[Attribution]:
-    """Trace the sentence and return this project's attributions of it."""
+    """Trace the sentence and return this project's attributions for it."""
     trace = translator.trace(SENTENCE, translation, details=True)
     return [translator.attribute(trace, method, targets) for method in methods]
 

@@ -69,7 +69,7 @@ def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, smal
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
+def test_keyboard_shortcut_list_opens_and_closes(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_tokens(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()

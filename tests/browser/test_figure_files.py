@@ -92,7 +92,7 @@ def test_plotly_figure_is_saved_for_a_paper(reader):
 
 
 @pytest.mark.thorough
-def test_decoding_step_and_its_beam_tree_are_two_figures(visit, server):
+def test_decoding_step_and_beam_tree_are_saved_as_separate_figures(visit, server):
     with visit(server, color_scheme="dark") as reader:
         reader.open(f"/decoding?method=beam&step=3&text={quote(SENTENCE)}")
         reader.page.locator(".steps[data-drawn$=' 3']").wait_for()

@@ -196,7 +196,7 @@ def write_changed(folder: Path, translator) -> None:
 
 
 def write_training(folder: Path) -> None:
-    """Write a training of a few steps as its film receives it, and the expected content of each moment."""
+    """Write a short training run as the training film receives it, and the expected content of each frame."""
     config = TaskConfig(task="copy", d_model=8, heads=2, layers=2, items=4, steps=6, snapshots=3, warmup=2)
     trainer = TaskTrainer(config, "dacb")
     trainer.advance(steps=5)

@@ -254,7 +254,7 @@ def test_invalid_browser_message_does_nothing():
         assert len(received(test)["slides"]) == len(SLIDES) and received(test)["slide"] == 0
 
 
-def test_page_too_long_for_an_address_is_not_a_slide():
+def test_page_whose_url_is_too_long_cannot_become_a_slide():
     test = act(opened("pages/about.py", text="dream " * 1_000), "add")
     assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 

@@ -1,4 +1,5 @@
-"""Tests of the app with a model server: pages are the same, and report an unreachable server in one line."""
+"""Tests of the app with a model server: pages look the same as with a local model, and an unreachable server is
+reported in one line."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def same(one, other):
     return packed(one) == packed(other)
 
 
-def test_survey_numbers_equal_the_functions_for_one_sentence(small_translator, found):
+def test_survey_values_match_the_single_sentence_functions(small_translator, found):
     read = [text for text in TEXTS if len(text) < 100]
     assert list(found.texts) == read and found.skipped == (TEXTS[2],) and found.read == 4
     worth = head_importance(small_translator, read[2])

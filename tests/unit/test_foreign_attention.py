@@ -193,7 +193,7 @@ def test_words_are_found_from_token_spelling(spelling):
     assert [word for word in found if word] == words
 
 
-def test_offsets_locate_words_that_token_spelling_loses():
+def test_character_offsets_locate_words_that_token_text_cannot():
     """With a lower-cased vocabulary, the words are still those of the typed text."""
     text, tokens = tokens_of(
         ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]

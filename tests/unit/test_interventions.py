@@ -334,7 +334,7 @@ def test_threads_with_different_switches_are_independent(small_translator):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_switched_off_head_equals_a_cleared_projection(translator, head):
+def test_switching_off_a_head_matches_zeroing_its_output_projection(translator, head):
     """It is not a block of the sub-layer's output, because the output projection mixes the heads."""
     changed = build(translator.config).eval().requires_grad_(False)
     changed.load_state_dict(translator._model.state_dict())

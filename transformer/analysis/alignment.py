@@ -48,7 +48,8 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 
 
 def consensus(trace: Trace) -> np.ndarray:
-    """Align by the mean of all heads in all layers, at the step that predicts the token: int [N].
+    """Return the source position with the largest attention for each target token, int [N]: the mean over all heads
+    and layers, at the step that predicts the token.
 
     The result replaces a human alignment, which does not exist for a sentence that a user typed. All heads are used
     because the best layer and the best step differ between models. Chen et al. use the third of six layers with

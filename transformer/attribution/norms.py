@@ -1,7 +1,7 @@
 """Attribution by the norms of the vectors that attention adds up.
 
-A layer's norms are from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector
-Norms", section 3. Heads with opposite vectors cancel.
+The method is from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
+section 3. A layer sums the vectors of its heads before taking the norm, so heads with opposite vectors cancel out.
 """
 
 from __future__ import annotations

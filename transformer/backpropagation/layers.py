@@ -175,7 +175,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """Compute the gradients; the gradient of x is the sum over two paths, past the network and through it."""
+    """Compute the gradients; the gradient of x adds up the residual path and the path through the network."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)

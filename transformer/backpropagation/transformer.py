@@ -187,7 +187,8 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _normalised(
     name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Apply the norm `name` to x [B, N, D] if the model has this norm, after embeddings or after a pre-norm stack."""
+    """Apply the norm `name` to x [B, N, D] if the model has it. Such norms follow the embeddings or a pre-norm
+    stack."""
     if not there:
         return x, None
     return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])

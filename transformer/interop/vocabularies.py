@@ -102,7 +102,8 @@ def read_vocabulary(
     texts, given = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}, _Settings(settings, generation, len(target))
 
     def symbol(name: str) -> int:
-        """Return the id in the settings, or else the id of the symbol's usual text, which both sides must share."""
+        """Return the symbol's id from the settings, or else the id of the symbol's usual text. Both vocabularies
+        must agree."""
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given.ids(f"{name}_id") and target.get(text) != number):

@@ -34,7 +34,7 @@ class Shown:
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """Return the state that the browser reaches by itself when the server moves on to `now`.
+        """Return the state that the browser reaches on its own once the server switches to `now`.
 
         The browser drops the pins of another sentence. `shift` comes from `now`, because the user sets it outside the
         browser.

@@ -136,7 +136,7 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
 
 
 def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
-    """Markdown: how exact the sums are, and how much of them is drawn."""
+    """Return Markdown that states how exact the sums are, and what share of the effects the graph shows."""
     says = (
         f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
         f"{len(drawn.edges)} drawn edges have {drawn.kept:.0%} of the size of all edges, added up without their signs. "

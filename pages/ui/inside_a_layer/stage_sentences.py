@@ -47,7 +47,7 @@ SENTENCES = {
     "weights": "Each row becomes shares that add up to 1: where this head looks. The attention pages show them as a "
     "map.",
     "head": "Each token collects what the others handed over, each in proportion to its share.",
-    "heads": "What the {H} heads of the layer collected is put side by side: {D} numbers again.",
+    "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
     "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
     "residual": "The new numbers are added to what came in. Nothing is overwritten, so later steps still have "

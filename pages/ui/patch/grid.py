@@ -152,7 +152,7 @@ def site_name(site: Site) -> str:
 
 
 def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
-    """Return the model run that measures every single patch at a site, in one direction."""
+    """Return the model run that measures each patch at a site on its own, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 

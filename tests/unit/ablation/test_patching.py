@@ -54,7 +54,7 @@ def identical(one, other):
 
 
 @ONE_SHAPE
-def test_patching_a_sentence_into_itself_changes_no_bit(shaped_translator):
+def test_patching_a_sentence_into_itself_gives_bitwise_identical_output(shaped_translator):
     before = read(shaped_translator, TEXT)
     sites = {place: other for places in PLACES.values() for place, other in places.items()}
     assert identical(read(shaped_translator, TEXT, patch(sites, before)), before)

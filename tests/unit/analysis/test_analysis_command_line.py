@@ -192,7 +192,7 @@ def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("processes", [0, 1_000_000])
-def test_too_many_processes_for_any_machine_are_reported_on_one_line(tmp_path, run_main, processes):
+def test_impossibly_large_process_count_gives_a_one_line_error(tmp_path, run_main, processes):
     done = run_main(main, "measure", "--processes", processes, "--output", tmp_path / "heads.json")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: --processes must be at least 1 and at most 256, not ")

@@ -48,7 +48,7 @@ def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, s
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_erasure_scores_equal_captums_feature_ablation(shaped_translator, shaped_trace):
+def test_erasure_scores_match_captums_feature_ablation(shaped_translator, shaped_trace):
     """Here captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 

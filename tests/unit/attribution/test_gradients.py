@@ -146,7 +146,7 @@ def test_refined_integral_equals_one_computed_with_all_steps():
     )
 
 
-def test_integrated_gradients_equal_captum(shaped_translator, shaped_trace):
+def test_integrated_gradients_match_captum(shaped_translator, shaped_trace):
     from captum.attr import IntegratedGradients
 
     model, target = shaped_translator._model, Target((4,))

@@ -151,6 +151,6 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_methods_with_shares_reject_a_contrast(shaped_trace):
+def test_share_based_methods_reject_a_contrast_token(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

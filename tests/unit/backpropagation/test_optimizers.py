@@ -36,12 +36,12 @@ def compare(take_step, make_optimizer):
             np.testing.assert_allclose(parameters[name], each.numpy(), rtol=1e-12, atol=1e-12)
 
 
-def test_sgd_equals_torchs_sgd():
+def test_sgd_matches_torchs_sgd():
     compare(lambda p, g: sgd(p, g, learning_rate=0.1), lambda p: torch.optim.SGD(p, lr=0.1))
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.9])
-def test_momentum_equals_torchs_momentum(decay):
+def test_momentum_matches_torchs_momentum(decay):
     velocity = {}
 
     def step(parameters, grads):
@@ -53,7 +53,7 @@ def test_momentum_equals_torchs_momentum(decay):
 
 
 @pytest.mark.parametrize(("betas", "epsilon"), [((0.9, 0.98), 1e-9), ((0.9, 0.999), 1e-8), ((0.0, 0.5), 1e-3)])
-def test_adam_equals_torchs_adam(betas, epsilon):
+def test_adam_matches_torchs_adam(betas, epsilon):
     moments = Moments()
 
     def step(parameters, grads):
@@ -65,7 +65,7 @@ def test_adam_equals_torchs_adam(betas, epsilon):
     assert moments.steps == STEPS
 
 
-def test_warmup_with_adam_equals_torchs_schedule():
+def test_adam_warmup_matches_the_pytorch_schedule():
     """The rate changes at every step, as with a torch scheduler."""
     moments, count, made = Moments(), 0, []
 

@@ -81,7 +81,7 @@ def test_losses_of_the_steps_add_up_to_the_total_loss(config, parameters, batch)
         np.testing.assert_allclose(grad, sum(one.parameters[name] for one in each), atol=1e-9)
 
 
-def test_training_by_hand_equals_training_by_torch(config, parameters, batch):
+def test_training_by_hand_matches_training_by_torch(config, parameters, batch):
     model = Transformer(config).double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():

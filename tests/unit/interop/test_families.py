@@ -60,7 +60,7 @@ def written(peer, tokenizer, text, **settings):
 @pytest.mark.parametrize(
     ("beam", "count"), [(4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4))]
 )
-def test_translations_equal_hugging_faces_generate(family, beam, count):
+def test_translations_match_hugging_faces_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
     for text in MANY[:count]:
@@ -69,7 +69,7 @@ def test_translations_equal_hugging_faces_generate(family, beam, count):
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
-def test_tokens_equal_those_of_transformers(family, texts, count):
+def test_tokens_match_those_of_transformers(family, texts, count):
     """A special symbol that a user types is text for this project, but the symbol itself for transformers."""
     name, _, tokenizer, translator = family
     symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown

@@ -392,7 +392,7 @@ def check_variety(rows, end):
 
 
 @torch.inference_mode()
-def test_greedy_translations_equal_hugging_faces_generate(peer, imported_folder, crowd):
+def test_greedy_translations_match_hugging_faces_generate(peer, imported_folder, crowd):
     model, cache = start(imported_folder, crowd)
     rows = torch.stack([step.predicted for step in greedy(model, cache, limit=LIMIT)], dim=1).tolist()
     ours = [cut(row, model.symbols.end) for row in rows]
@@ -402,7 +402,7 @@ def test_greedy_translations_equal_hugging_faces_generate(peer, imported_folder,
 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
-def test_beam_translations_equal_hugging_faces_generate(beam, peer, imported_folder, crowd):
+def test_beam_translations_match_hugging_faces_generate(beam, peer, imported_folder, crowd):
     """Without a length penalty on either side; their formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))

@@ -60,7 +60,7 @@ def pair(request, sides, tmp_path_factory, marian_tokenizer):
     return tokenizer_of(models, files), marian_tokenizer(folder)
 
 
-def test_tokens_equal_those_of_hugging_face(pair, texts):
+def test_tokens_match_those_of_hugging_face(pair, texts):
     """Except for a language code that the vocabulary lacks: unknown there, plain text here."""
     ours, theirs = pair
     assert len(texts) == TEXTS
@@ -96,7 +96,7 @@ def test_token_equals_the_text_of_its_span(sides):
         assert token.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), token
 
 
-def test_decoded_text_equals_hugging_faces_except_for_unknown_tokens(pair):
+def test_decoded_text_matches_hugging_faces_except_for_unknown_tokens(pair):
     ours, theirs = pair
     rng = random.Random(2)
     broken = any(text.startswith("<0x") for text in ours.texts)

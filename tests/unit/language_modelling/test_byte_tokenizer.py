@@ -10,8 +10,8 @@ import pytest
 
 from transformer.text.byte_tokenizer import ByteTokenizer
 
-# Places where tokens are cut, and hard cases: contractions, kinds of spaces, combining and joined characters, numbers
-# that are not digits, control characters, several bytes.
+# Token boundaries and hard cases: contractions, several kinds of spaces, combining and joined characters, numbers that
+# are not digits, control characters, characters of several bytes.
 PARTS = [
     "The",
     "cat",

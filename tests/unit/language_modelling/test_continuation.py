@@ -23,7 +23,7 @@ def ids(tokens):
     return [token.id for token in tokens]
 
 
-def test_greedy_continuation_equals_hugging_face(huggingface, model, tokenizer):
+def test_greedy_continuation_matches_hugging_face(huggingface, model, tokenizer):
     ours = continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=12)
     read = torch.tensor([[0, *ids(ours.beginning)]])
     theirs = huggingface.generate(

@@ -54,7 +54,7 @@ def test_language_model_equals_gpt2(huggingface, model):
     assert_equal_to(huggingface, model)
 
 
-def test_post_norm_language_model_equals_hugging_faces_gpt():
+def test_post_norm_language_model_matches_hugging_faces_gpt():
     from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
     theirs = random_weights(

@@ -13,7 +13,7 @@ from transformer.language_modelling.scoring import score_text
 TEXT = "The cat's Größe 🙂"
 
 
-def test_score_equals_hugging_faces_loss(huggingface, model, tokenizer):
+def test_score_matches_hugging_faces_loss(huggingface, model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
     ids = torch.tensor([[0, *(token.id for token in score.tokens)]])
     with torch.inference_mode():

@@ -63,7 +63,7 @@ def test_recorder_stores_attention_weights_before_dropout():
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_attention_equals_torchs_multi_head_attention(attention, masked):
+def test_attention_matches_torchs_multi_head_attention(attention, masked):
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     allowed = torch.rand(5, 7) < 0.7 if masked else None
     if masked:

@@ -42,7 +42,7 @@ SAME = {"d_model": 16, "nhead": 4, "dim_feedforward": 24, "dropout": 0.0, "batch
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_encoder_layer_equals_torchs(norm, activation):
+def test_encoder_layer_matches_torchs(norm, activation):
     torch.manual_seed(5)
     ours = EncoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerEncoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
@@ -55,7 +55,7 @@ def test_encoder_layer_equals_torchs(norm, activation):
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_decoder_layer_equals_torchs(norm, activation):
+def test_decoder_layer_matches_torchs(norm, activation):
     torch.manual_seed(6)
     ours = DecoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerDecoderLayer(**SAME, activation=activation, norm_first=norm == "pre")

@@ -144,7 +144,7 @@ def test_recorder_reports_every_layer_without_changing_the_output(model, pair):
     torch.testing.assert_close(model.decoder_norm(last), hidden)
 
 
-def test_reading_token_by_token_equals_reading_at_once(model, pair):
+def test_reading_token_by_token_matches_reading_all_tokens_together(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real)

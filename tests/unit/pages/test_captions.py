@@ -151,7 +151,7 @@ def check_captions(found, words, hide):
             assert not (int(most[1]) == head + 1 and int(most[2]) > 50), (said, most[0])
         else:
             assert int(match[1]) + int(match[2] or 0) <= 101, said
-        # If each row looks at a word, the strongest of these links is at least the mean.
+        # The strongest link from any row to this word is at least the mean of these links.
         link = re.search(r"Strongest link.*\((\d\.\d\d)\)", said)
         if kind == "cross" and name in ("focused", "between") and link:
             assert 100 * float(link[1]) + 1 >= int(match[1]), said
@@ -187,7 +187,7 @@ def test_caption_says_where_an_unusual_alignment_head_looks():
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_caption_says_where_a_previous_word_head_looks_elsewhere():
+def test_caption_names_the_words_at_which_a_previous_word_head_breaks_its_pattern():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)

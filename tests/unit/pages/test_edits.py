@@ -70,7 +70,7 @@ def test_invalid_edit_is_dropped_and_reported(text):
     assert both.unreadable and both.edits == (Edit("encoder", 0, 0, (0, 0), ()),)
 
 
-def test_number_of_edits_is_limited_by_the_address():
+def test_url_length_limits_the_number_of_edits():
     one = "encoder.all.all.100-101~100-101x100"
     read = EditList.parse("_".join([one] * (MAX_EDITS + 5)))
     assert len(read.edits) == MAX_EDITS and read.unreadable and len(str(read)) < 4000

@@ -195,7 +195,7 @@ def test_error_of_one_request_reaches_only_that_request(users):
     assert len(users.groups) == 1
 
 
-def test_request_that_fails_the_batch_does_not_fail_the_others(users):
+def test_request_that_breaks_a_batch_leaves_the_other_requests_unaffected(users):
     with users.turns:
         answers = [users.want(item) for item in (1, "spoils", 3)]
     assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6

@@ -34,7 +34,7 @@ def test_host_may_be_an_ipv6_address(run_main):
 
 # The first address is reserved for documentation, and belongs to no machine.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
-def test_another_machines_host_is_reported_on_one_line(run_main, host):
+def test_host_of_another_machine_gives_a_one_line_error(run_main, host):
     done = run_main(main, "--host", host)
     assert done.returncode == 1 and done.stderr.startswith("error: cannot listen on ")
     assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1

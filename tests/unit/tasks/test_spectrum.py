@@ -26,7 +26,7 @@ def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_spectrum_equals_numpys_fourier_transform():
+def test_spectrum_matches_numpys_fourier_transform():
     """The reference is numpy's transform at all frequencies, positive and negative, each column separately."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53

@@ -59,7 +59,7 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
-    """Return the mean weight at column = row + offset, over the rows that may look there; 0 without such rows."""
+    """Return the mean weight at column = row + offset, over the rows that may look there; 0 if there are none."""
     places = [
         (row, row + offset)
         for row in range(weights.shape[0])

@@ -53,7 +53,7 @@ def test_statistics_file_is_rewritten_byte_for_byte(statistics):
     assert '"agreement": 0.666667' in text and Statistics.from_json(text).to_json() == text
 
 
-def test_metric_without_a_query_stays_unknown(small_translator):
+def test_metric_with_no_applicable_queries_is_unknown(small_translator):
     trace = small_translator.trace("A dog", "Ein Hund")
     statistics = statistics_of([trace], small_translator.tokenizer, "x")
     assert "null" in statistics.to_json()
