@@ -26,9 +26,9 @@ CHOICES = {
     "tied_embeddings": get_args(TiedEmbeddings),
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
-# Fields that config.json may lack: older models have none.
+# Fields that config.json may omit, as in models of older versions.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
-# A longer line would be no setting.
+# Maximum length of an entry of `unapplied`.
 LONGEST = 200
 
 
@@ -39,7 +39,7 @@ class TransformerConfig:
     With layers in both stacks it is an encoder-decoder. With `encoder_layers` 0 it is a language model, decoder-only
     and without cross-attention (see `decoder_only`); with `decoder_layers` 0 it is an encoder alone.
 
-    The defaults are the paper's base model, but for the place of the layer norms: "pre" trains without its long
+    The defaults are the paper's base model, except for the position of the layer norms: "pre" trains without a long
     warm-up (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
 
     Attributes:
@@ -50,26 +50,27 @@ class TransformerConfig:
         d_ff: width F of the position-wise feed-forward network.
         dropout: rate after each sub-layer, on the embeddings (section 5.4) and on the attention weights; used
             in training only.
-        activation: of the feed-forward network.
+        activation: activation function of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
             before all cosines. "sinusoidal_fairseq" does so with fairseq's frequencies, from position 2. "learned" has
-            one vector for each of `max_positions`; "rotary" turns the queries and keys of self-attention (Su et al.
-            2021); "alibi" takes off its scores what grows with the distance (Press et al. 2022); "none" does nothing.
-        max_positions: number of learned positions; the other kinds know no limit.
+            one vector for each of `max_positions`; "rotary" rotates the queries and keys of self-attention (Su et
+            al. 2021); "alibi" subtracts a penalty from the scores that grows with the distance (Press et al. 2022);
+            "none" adds no positions.
+        max_positions: number of learned positions; the other encodings have no maximum.
         tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
             (section 3.4), which needs one joint vocabulary.
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
         embedding_norm: normalise the sum of embeddings and positions, as BART does.
-        generation: the settings of `generate` that searches of an imported model follow; its beam search then ends and
-            ranks as `generate` does. None for this project's own searches.
-        unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
-        attention: what a position of a language model may look at: "full", everything up to itself; "local", that of
-            its own block; "compressed", keys and values that a convolution makes of several positions (Liu et al. 2018,
-            "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
-        block: positions of a block of local attention.
-        stride: positions that compressed attention makes one; the width of its kernel too.
+        generation: Hugging Face generation settings of an imported model; its beam search then ends and ranks
+            hypotheses as `generate` does. None for this project's own searches.
+        unapplied: generation settings of an imported model that are not supported, such as "num_beams 6".
+        attention: positions that a position of a language model may look at: "full", all positions up to itself;
+            "local", those in its own block; "compressed", keys and values that a convolution merges from several
+            positions (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
+        block: number of positions in a block of local attention.
+        stride: number of positions that compressed attention merges into one, and the convolution's kernel width.
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -169,7 +170,7 @@ class TransformerConfig:
         return cls(**values)
 
     def _check_values(self) -> None:
-        """See that each value by itself is in its range."""
+        """Check that each value is in its range."""
         for name in COUNTS:
             _check_whole(name, getattr(self, name), 1)
         for name in ("source_vocabulary", "target_vocabulary", "encoder_layers", "decoder_layers"):

@@ -73,8 +73,8 @@ def attend(
 ) -> Tensor:
     """The output of `scaled_dot_product_attention`, computed by torch's fused kernel where it can and is faster.
 
-    The kernel has no biases, and returns no scores and weights to show or change. On a CPU its backward pass takes
-    longer than everything around it.
+    The kernel is called without position biases, and returns no scores or weights to show or change. On a CPU its
+    backward pass takes longer than everything around it.
     """
     trained_on_cpu = query.requires_grad and query.device.type == "cpu"
     if trained_on_cpu or relative is not None or hooks.need_weights:

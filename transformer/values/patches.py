@@ -27,7 +27,7 @@ Site = Literal[
 ]
 SITES: tuple[Site, ...] = get_args(Site)
 # (site, layer, head, position), with head 0 for sites without heads. For the residual stream, the second number is a
-# depth: 0 is the embedding, and l is the stream after l layers. The encoder's last depth is the encoder's output.
+# depth: 0 is the embedding, and l is the stream after l layers. A pre-norm stack normalises its last stream afterwards.
 Place = tuple[Site, int, int, int]
 # Token ids of a source text, and of the decoder input, which begins with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]

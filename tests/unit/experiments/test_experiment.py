@@ -235,7 +235,7 @@ def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, 
         main([str(slides), "--device", "cpu"])
     assert stopped.value.code == DIFFERS
     said = capsys.readouterr()
-    assert "slides.txt, experiment 1 of 2: The same to" in said.out
+    assert "slides.txt, experiment 1 of 2: Matches to" in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out
     assert "same.svg: Matches to 1e-05" in said.out and "differs.json: PatchRun, effect" in said.out
     assert "error: other.json: The experiment was made with the model en-de (abc)" in said.err
