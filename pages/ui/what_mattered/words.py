@@ -13,7 +13,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import bind, setting
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
@@ -80,15 +80,6 @@ def show_words(reading: Reading) -> None:
         f"{likelier_without(question, found)}",
         help=explain("log-probability", "nats"),
     )
-    st.button(
-        "Is attention an explanation? “Do the methods agree?” says what you may conclude.",
-        key="mattered_agree",
-        type="tertiary",
-        icon=":material/arrow_forward:",
-        on_click=session.update,
-        args=(MatteredParams,),
-        kwargs={"part": "agreement"},
-    )
     table = strip_table(question, found)
     with main_figure(
         f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
@@ -100,6 +91,13 @@ def show_words(reading: Reading) -> None:
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
             "word already written. The table below has the numbers.",
         )
+    st.button(
+        "Is attention an explanation? “Do the methods agree?” says what you may conclude.",
+        key="mattered_agree",
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        **setting(MatteredParams, part="agreement"),
+    )
     st.caption(_how_to_read(question, found))
     sums, parts = st.columns([8, 5], gap="large")
     with sums:
