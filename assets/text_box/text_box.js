@@ -57,11 +57,7 @@ export class TextBox extends Component {
   constructor(parent) {
     super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
-    // A text area, because its line wraps on a phone. Like a box for one line, it has no line breaks.
-    this.input = element("textarea", { rows: 1, autocomplete: "off", dir: "auto", oninput: () => {
-      if (/[\r\n]/.test(this.input.value)) this.input.value = this.input.value.replace(/\s*[\r\n]\s*/g, " ");
-      this.keep();
-    } });
+    this.input = element("input", { type: "text", autocomplete: "off", dir: "auto", oninput: () => this.keep() });
     this.button = element("button", { type: "submit" });
     this.root.append(element("label", { class: "field" }, this.label, this.input), this.button);
     this.root.onsubmit = (event) => {
@@ -71,10 +67,6 @@ export class TextBox extends Component {
     // Keeps typed letters from the page, which would treat them as shortcuts.
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
-      if (event.key === "Enter" && event.target === this.input && !event.isComposing) {
-        event.preventDefault();
-        this.send();
-      }
     };
   }
 
