@@ -1,4 +1,4 @@
-"""Layout shared by the three attention pages, each of which shows one kind of attention."""
+"""Layout of the three attention pages; each page shows one kind of attention."""
 
 from __future__ import annotations
 

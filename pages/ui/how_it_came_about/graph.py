@@ -15,8 +15,9 @@ from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.heads.kinds import linked_head
-from pages.ui.how_it_came_about.drawing import ADDED, ADDS, bias_table, graph_chart, node_table, path_table
+from pages.ui.how_it_came_about.drawing import ADDED, ADDS, graph_chart
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
+from pages.ui.how_it_came_about.tables import bias_table, node_table, path_table
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
 from pages.ui.measured.recorded import PATHS
