@@ -1,1 +1,1 @@
-"""Ablation: measures the effects of one change, of switching each head off, and of removing heads one after another."""
+"""Ablation and patching: measure how a translation changes when heads are switched off or activations are replaced."""

@@ -1,4 +1,4 @@
-"""Predicts the next token with a changed model, and lets the changed model continue the translation."""
+"""Compares next-token predictions with and without interventions, and continues the translation with interventions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from transformer.values.translation import Translation
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """A translation read with and without interventions, and what the changed model writes from one step on.
+    """A translation read with and without interventions, and the text that the changed model writes from one step on.
 
     Attributes:
         before: trace of the model without interventions reading the translation.
         after: trace of the changed model reading the same translation.
         step: 0-based position of the predicted token.
-        written: first `step` tokens of the translation, followed by what the changed model writes.
+        written: first `step` tokens of the translation, followed by the changed model's continuation.
     """
 
     before: Trace
@@ -72,7 +72,7 @@ class ContinuationRun(Run[Continuation]):
 
     Attributes:
         read: model run in which the changed model reads the translation.
-        step: 0-based position of the predicted token; None takes `telling_step`.
+        step: 0-based position of the predicted token; None lets `telling_step` choose.
 
     Raises: the errors of `TraceRun`.
     """
@@ -103,18 +103,18 @@ def reread(translator: Translator, before: Trace, interventions: Interventions) 
 
     Raises: the errors of `Translator.trace`.
     """
-    # Pass ids, not text, because the model may have split a word into other tokens than the tokenizer does.
+    # Pass token ids rather than text, because the model may have split a word differently from the tokenizer.
     read = [token.id for token in before.predicted_tokens]
     return translator.trace(before.source_text, read, details=bool(before.details), interventions=interventions)
 
 
 def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
-    """Let a changed model continue a translation from one step on.
+    """Let a changed model continue a translation from a given step.
 
     Args:
         translator: the model.
-        before, after: traces of the same translation, read by the unchanged model and by the changed model (`reread`).
-        step: 0-based position of a predicted token; None takes `telling_step`.
+        before, after: traces of the same translation, read without interventions and with them (see `reread`).
+        step: 0-based position of a predicted token; None lets `telling_step` choose.
 
     Raises: the errors of `Translator.translate`.
     """
@@ -125,11 +125,11 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 
 
 def telling_step(before: Trace, after: Trace) -> int:
-    """Choose the step to show first, given traces of one translation without and with interventions.
+    """Choose the step to show first, from traces of one translation without and with interventions.
 
-    A step qualifies if the most likely token differs, or if the interventions set that row of masked or
-    cross-attention. The first such step is chosen or, if there is none, the step whose token changed most in
-    log-probability.
+    A step qualifies if the interventions change the most likely token, or if they set the step's row in masked or
+    cross-attention. The first such step is chosen. If there is none, the step with the largest change in
+    log-probability is chosen.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
@@ -147,7 +147,7 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
 
     Returns:
         For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
-        The log-probability of any other token is given as NaN, but is lower than all stored ones.
+        NaN stands for the log-probability of any other token, which is lower than all stored ones.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

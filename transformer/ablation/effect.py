@@ -1,4 +1,4 @@
-"""Measures how a change to the model affects one sentence."""
+"""Measures how interventions change the translation of one sentence."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """Results for one sentence with and without interventions.
+    """One sentence's results with and without interventions.
 
     Attributes:
-        before: trace of the unchanged model, reading its own or the given translation.
+        before: trace of the unchanged model, reading its own translation or a given one.
         after: trace of the changed model reading the same translation; in "resample" mode, the first draw.
         free: trace of the changed model writing its own translation; in "resample" mode, the first draw.
         scores: scores of the changed model relative to `before`, one variant per draw: KL, TVD and ranks at each step.
         translations: the changed model's translation in each draw, R texts.
-        unchanged: number of draws whose translation has exactly the tokens of `before`.
+        unchanged: number of draws in which the changed model writes exactly the tokens of `before`.
         others: in "resample" mode, the sentence that supplies each draw's replacement head outputs, R texts; otherwise
             empty.
     """
@@ -64,7 +64,7 @@ class Effect:
 
     @property
     def first_difference(self) -> int | None:
-        """First 0-based step at which the changed model writes another token; None if the translation is the same."""
+        """First 0-based step at which the changed model writes a different token; None if there is no such step."""
         old, new = ([token.id for token in trace.predicted_tokens] for trace in (self.before, self.free))
         if old == new:
             return None
@@ -77,7 +77,7 @@ class EffectRun(Run[Effect]):
     """Model run that computes `effect_of` for a text.
 
     Attributes:
-        trace: model run that produces the translation, which is the model's own or a given one.
+        trace: model run that supplies the text and, optionally, a translation to compare on.
         interventions: changes to the model.
         draws: number of draws in "resample" mode.
 
@@ -88,11 +88,11 @@ class EffectRun(Run[Effect]):
     interventions: Interventions
     draws: int = DEFAULT_DRAWS
 
-    message = "Translating without them …"
+    message = "Translating with the changed model …"
 
     @property
     def long(self) -> bool:
-        # Each draw runs the whole model again.
+        # In "resample" mode, each draw runs the whole model again.
         return self.interventions.mode == "resample"
 
     def compute(self, runs: Translator) -> Effect:
@@ -122,7 +122,7 @@ def effect_of(
         translator: the model.
         text: sentence in the source language.
         interventions: changes to the model.
-        target: translation to compare on, as text or token ids; None takes the unchanged model's own.
+        target: translation to compare on, as text or token ids; None uses the unchanged model's own.
         details: whether the traces have details, as in `Translator.trace`.
         draws: number of draws in "resample" mode, computed as one batch.
 
@@ -151,7 +151,10 @@ def effect_of(
 
 
 def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
-    """Return the sentence that supplies each run's replacement head outputs; empty if no run resamples head outputs."""
+    """Return the sentence that supplies the replacement head outputs in each of `runs`.
+
+    The result is empty if no head outputs are resampled.
+    """
     source, means = _ids(before.source_tokens), translator.means
     return tuple(
         translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])

@@ -1,4 +1,4 @@
-"""Statistics of measurements: means with confidence intervals, and rank correlations."""
+"""Means with confidence intervals, and rank correlation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def over_draws(values: np.ndarray) -> Estimate:
     A bootstrap interval would be too narrow for so few draws.
 
     Raises:
-        ValueError: there are fewer than two draws, which give no interval.
+        ValueError: there are fewer than two draws.
     """
     if len(values) < 2:
         raise ValueError("an interval needs at least two draws, not one")

@@ -1,4 +1,4 @@
-"""Measures each head's importance for a translation, by ablation and by a gradient."""
+"""Measures how important each head is for a translation, by ablation and by a gradient estimate."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ ByHead = Mapping[Kind, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredImportance:
-    """Change of a translation's log-probability when each head alone is switched off.
+    """Change of a translation's log-probability when each head is switched off alone.
 
     A positive change means that the translation becomes more likely without the head.
 
     Attributes:
         mode: how a head's output is replaced.
         measured: change of the log-probability when only this head is off, averaged over the draws, nats.
-        estimated: first-order estimate of the change in "zero" mode, nats. The estimate is minus the gradient with
-            respect to a factor on the head's output.
+        estimated: first-order estimate of the change in "zero" mode, nats: minus the gradient with respect to a factor
+            on the head's output.
         log_prob: log-probability of the translation with every head on, nats.
         drawn: change in each draw of "resample" mode, nats, [R, L, H] for each attention kind. R is 1 in other modes.
-        changed: fraction of draws, 0 to 1, in which greedy decoding would write another translation, because some step
-            prefers another token.
+        changed: fraction of draws, 0 to 1, in which another token is the most likely one at some step. In such a draw,
+            greedy decoding would write a different translation.
     """
 
     mode: Mode
@@ -59,7 +59,7 @@ class ImportanceRun(Run[MeasuredImportance]):
     """Model run that computes `head_importance` for a translation.
 
     Attributes:
-        trace: model run that produces the translation.
+        trace: model run that supplies the text and, optionally, the translation.
         mode: how a head's output is replaced.
         seed, draws: seed and number of draws in "resample" mode.
 
@@ -100,7 +100,7 @@ def head_importance(
     Args:
         translator: the model.
         text: sentence in the source language.
-        target: translation of the sentence, as text or token ids; None takes the unchanged model's own.
+        target: translation of the sentence, as text or token ids; None uses the unchanged model's own.
         mode: how a head's output is replaced.
         seed, draws: seed and number of draws in "resample" mode. Within a draw, one sentence supplies the replacements
             of all heads.
@@ -127,7 +127,7 @@ def head_importance(
 
 
 def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
-    """Arrange one number per head as arrays [L, H] by attention kind; NaN for heads that are not given."""
+    """Arrange one number per head as arrays [L, H] by attention kind; NaN for heads that are not in `heads`."""
     config = translator.config
     arrays: dict[Kind, np.ndarray] = {kind: np.full((config.layers_of(kind), config.heads), np.nan) for kind in KINDS}
     for (kind, layer, head), value in zip(heads, values, strict=True):
@@ -141,7 +141,7 @@ def flattened(values: ByHead) -> np.ndarray:
 
 
 def normalised_by_layer(values: np.ndarray) -> np.ndarray:
-    """Divide the magnitudes of values [L, H] by their layer's Euclidean norm (Michel et al. 2019, section 4.1).
+    """Divide the magnitudes of values, [L, H], by their layer's Euclidean norm (Michel et al. 2019, section 4.1).
 
     A layer of zeros stays zero.
     """

@@ -1,9 +1,9 @@
-"""Activation patching: copies values from a run on one sentence into a run on another, and measures the effect.
+"""Activation patching: copies activations from a model run on one sentence into a model run on another.
 
 The effect is measured on the choice between two next tokens. Source: Heimersheim and Nanda 2024, "How to use and
-interpret activation patching". A noising patch puts a corrupted value into the clean run, and tests whether the place
-is needed. A denoising patch puts a clean value into the corrupted run, and tests whether the place is enough. The two
-results need not agree.
+interpret activation patching". A noising patch puts a corrupted activation into the clean run, and tests whether the
+patched place is necessary. A denoising patch puts a clean activation into the corrupted run, and tests whether the
+place is sufficient. The two results need not agree.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from transformer.values.patches import Place, Site, has_heads, is_residual, kind
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
-# Each place to patch, and the position in the other sentence from which to copy the value.
+# (place to patch, position in the other sentence to copy from) pairs.
 Patches = tuple[tuple[Place, int], ...]
-# Patch effects are not computed if the two sentences' logit differences are closer than this, in nats.
+# Effects are undefined if the two sentences' logit differences are closer than this, in nats.
 CLOSE = 0.5
 
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """A choice between two next tokens, on which patching compares two sentences.
+    """The choice between two next tokens that a patching experiment measures, and the two sentences.
 
     Attributes:
-        text: sentence whose run is patched.
-        other: sentence whose run supplies the values.
-        target: token ids of the translation that both runs read.
+        text: sentence whose model run is patched.
+        other: sentence whose model run supplies the activations.
+        target: token ids of the translation that the model reads with either sentence.
         step: 0-based position of the predicted token.
         tokens: ids of the two next tokens.
     """
@@ -52,22 +52,22 @@ class PatchingQuestion:
 
     @property
     def reversed(self) -> PatchingQuestion:
-        """The same choice with the roles of the two sentences swapped."""
+        """The question with the roles of the two sentences swapped."""
         return replace(self, text=self.other, other=self.text)
 
     @property
     def runs(self) -> tuple[TraceRun, TraceRun]:
-        """The runs on `text` and on `other`, both without interventions."""
+        """The model runs on `text` and on `other`, without interventions."""
         return (TraceRun(self.text, self.target, details=True), TraceRun(self.other, self.target, details=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Logit differences between the question's two next tokens, first minus second, nats.
+    """Logit differences between a question's two next tokens, first minus second, nats.
 
     Attributes:
-        run: difference in the run that is patched, before patching.
-        other: difference in the run that supplies the values.
+        run: difference in the patched model run, before patching.
+        other: difference in the model run that supplies the activations.
         patched: difference with each patch, of any shape; NaN where no patch is possible.
     """
 
@@ -80,27 +80,27 @@ class Contrasts:
 
     @property
     def close(self) -> bool:
-        """Whether the two runs' logit differences are closer than `CLOSE` nats."""
+        """Whether the two model runs' logit differences are closer than `CLOSE` nats."""
         return abs(self.other - self.run) < CLOSE
 
     @property
     def effects(self) -> np.ndarray | None:
-        """Effect of each patch as a fraction of the difference between the two runs: 0 as unpatched, 1 as in the other
-        run.
+        """Effect of each patch, as a fraction of the difference between the two model runs.
 
-        The fraction can be below 0 or above 1. None if the two runs are too close to compute a fraction.
+        0 means no effect; 1 means that the logit difference becomes that of the other model run. Values below 0 or
+        above 1 are possible. None if the two model runs are too close to compute a fraction.
         """
         return None if self.close else (self.patched - self.run) / (self.other - self.run)
 
     def stated(self) -> dict[str, Stated]:
-        """Return all values by name."""
+        """Return the logit differences and effects by name."""
         effects = {} if self.effects is None else {"effect": self.effects}
         return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
 
 
 @dataclass(frozen=True)
 class PatchRun(Run[Contrasts]):
-    """Model run that applies all given patches together, giving one contrast [1]; without patches, nothing changes."""
+    """Model run with all given patches applied together. The result's `patched` has shape [1]."""
 
     question: PatchingQuestion
     patches: Patches
@@ -118,10 +118,10 @@ class PatchRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class GridRun(Run[Contrasts]):
-    """Model run that patches every cell of a grid, one at a time.
+    """Model run that applies the patch of every grid cell, one at a time.
 
     The grid is [depths or layers, positions], and covers the target only up to the question's step. For head outputs,
-    the grid is [L, H], and a patch changes the head at all positions that have a counterpart in the other sentence.
+    the grid is [L, H], and each patch covers all positions that have a counterpart in the other sentence.
     """
 
     question: PatchingQuestion
@@ -148,9 +148,9 @@ class GridRun(Run[Contrasts]):
 
 @dataclass(frozen=True)
 class DifferencesRun(Run[np.ndarray]):
-    """Run that measures how far two sentences differ at every step of a translation that both read, nats [T].
+    """Model run that measures how far two sentences differ at every step of one shared translation, nats [T].
 
-    It compares the contrasts of the tokens that `question_of` chooses at each step.
+    At each step, the logit differences of the question chosen by `question_of` are compared.
     """
 
     text: TraceRun
@@ -179,7 +179,7 @@ def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
 
 
 def translates_change(a: Trace, b: Trace) -> np.ndarray:
-    """Find the steps of A's translation that are aligned with a word of A that B does not have: bool [T]."""
+    """Find the steps of sentence A's translation that are aligned with a word of A that sentence B lacks, bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
         at
@@ -191,26 +191,28 @@ def translates_change(a: Trace, b: Trace) -> np.ndarray:
 
 
 def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
-    """Choose the step to show first: the sentences prefer different tokens there, and differ most.
+    """Choose the step to show first: where the sentences prefer different tokens, with the largest difference.
+
+    Steps that merely translate the changed word are left out.
 
     Args:
         a, b: traces of the two sentences.
         differences: result of `DifferencesRun`.
 
     Returns:
-        None if only steps that translate the changed word have different tokens.
+        The 0-based step, or None if no step is left.
     """
     telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~translates_change(a, b)
     return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None
 
 
 def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion:
-    """Return the question about the tokens that sentences A and B prefer; B's values are patched into A.
+    """Return the question about the next tokens that sentences A and B prefer; B's activations are patched into A.
 
     Args:
-        a, b: traces of the two sentences, which read the same translation.
-        step: 0-based position of the predicted token; None takes `telling_step`. If both sentences prefer the same
-            token, the question's second token is A's second choice.
+        a, b: traces of sentences A and B, with the same translation.
+        step: 0-based position of the predicted token; None lets `telling_step` choose. If both sentences prefer the
+            same token, the question's second token is A's second choice.
     """
     step = telling_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
@@ -228,10 +230,10 @@ def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequenc
 
 
 def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
-    """Return the interventions that copy values from another sentence's trace.
+    """Return the interventions that copy activations from another sentence's trace.
 
     Args:
-        patches: each place to patch, and the position in `other` from which to copy the value.
+        patches: each place to patch, and the position in `other` from which to copy the activation.
         other: trace of the other sentence, without interventions.
     """
     source, target = (tuple(token.id for token in tokens) for tokens in (other.source_tokens, other.target_tokens))
@@ -239,15 +241,14 @@ def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
 
 
 def reversed_patches(patches: Patches) -> Patches:
-    """Return patches at the same position pairs with the roles of the two sentences swapped."""
+    """Return the patches with the roles of the two sentences swapped."""
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
 def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
-    """Map positions at a site to the corresponding positions in the other trace, which reads the same translation.
+    """Map positions to the corresponding positions in another sentence's trace, for patching at `site`.
 
-    Attention weights over source tokens (in the encoder and in cross-attention) correspond only if both sentences have
-    the same number of tokens.
+    Encoder and cross-attention weights correspond only if both sentences have the same number of tokens.
     """
     rows = {position: position for position in range(step + 1)}
     if site.endswith("weights") and site != "decoder.weights" and len(text.source_tokens) != len(other.source_tokens):
@@ -258,7 +259,7 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
 
 
 def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
-    """Return an array with one dict of patches per grid cell; a dict is empty if no token has a counterpart.
+    """Return one dict of patches for each grid cell; the dict is empty if no token has a counterpart.
 
     Args:
         site: site that the grid covers.
@@ -285,12 +286,13 @@ def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, in
 
 
 def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:
-    """Find the residual-stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
+    """Find the residual stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
 
-    All other cells are bit-identical in the patched run. Row 0 is the embedding, and row l the stream after l layers.
+    All other cells are bit-identical with and without the patches. Row 0 is the embedding, and row l the stream after l
+    layers.
 
     Args:
-        interventions: patches of the run.
+        interventions: the patches.
         config: model configuration.
         source, target: numbers of tokens that the encoder and the decoder read.
     """
@@ -309,10 +311,10 @@ def cone(interventions: Interventions, config: TransformerConfig, source: int, t
 
 
 def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """Measure how far each residual-stream cell moves between two traces with details; shapes as in `cone`.
+    """Measure how much each residual stream cell changes between two traces with details; shapes as in `cone`.
 
-    The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where both
-    traces are bit-identical.
+    The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where the
+    two traces are bit-identical.
     """
     found = {}
     for stack in STACKS:

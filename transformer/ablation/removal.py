@@ -1,4 +1,4 @@
-"""Measures how many heads a translation needs, by removing heads one after another."""
+"""Measures how many heads a translation needs, by removing heads cumulatively."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from transformer.values.interventions import Head, Interventions, Mode, all_head
 from transformer.values.run import Run, Stated
 from transformer.values.trace import Trace
 
-# Maximum number of random removal orders. Each order scores as many variants as the model has heads.
+# Maximum number of random removal orders. Each order takes as many scored variants as the model has heads.
 MAX_ORDERS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class RemovalCurve:
-    """A translation's log-probability as more and more heads are removed.
+    """A translation's log-probability as heads are removed cumulatively.
 
     Attributes:
         order: the N heads in removal order.
@@ -40,7 +40,7 @@ class RemovalCurve:
 
 
 def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[Head, ...]:
-    """Order heads by importance. The least important head is the one whose removal leaves the translation most likely.
+    """Order heads by importance, starting with the head whose removal leaves the translation most likely.
 
     Args:
         config: model configuration.
@@ -59,15 +59,16 @@ def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
 def removal_curve(
     translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0
 ) -> RemovalCurve:
-    """Remove heads one after another, and score the same translation each time, in batches.
+    """Remove heads cumulatively, and score the same translation after each removal, in batches.
 
     Args:
         translator: the model.
         text: sentence in the source language.
-        target: translation of the sentence, as text or token ids; None takes the unchanged model's own.
+        target: translation of the sentence, as text or token ids; None uses the unchanged model's own.
         order: N heads, for example from `least_important_first` or `random_order`.
         mode: how a head's output is replaced.
-        seed: seed in "resample" mode. Only the first draw is used, because a curve already needs one run per head.
+        seed: seed in "resample" mode. Only the first draw is used, because a curve already takes one model run per
+            head.
 
     Raises: the errors of `Translator.trace`.
     """
@@ -84,13 +85,12 @@ def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interv
 
 @dataclass(frozen=True)
 class RemovalRun(Run[tuple[RemovalCurve, ...]]):
-    """Model run that computes a translation's log-probability while heads are removed, in several orders.
+    """Model run that computes removal curves for several orders.
 
-    The first order uses the importance that `head_importance` measures, and the second order the gradient estimate. All
-    other orders are random.
+    The first order is by measured importance, the second by the gradient estimate; all others are random.
 
     Attributes:
-        importance: model run that measures importance; the curves use its replacement mode and its first draw.
+        importance: model run that measures importance; also sets the replacement mode and the seed.
         orders: number of random orders.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Finds a change to show first, one with which the model writes another translation."""
+"""Finds an intervention worth showing first: one that makes the model write a different translation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformer.values.kinds import KINDS
 from transformer.values.run import Run
 from transformer.values.trace import Trace
 
-# Numbers of heads to switch off: each of the best 8 alone, then the best 2 to 32 together. This is enough for most
-# sentences.
+# Try the 8 heads with the largest gradient estimates one at a time, then the top 2, 4, ..., 32 together. This is
+# enough for most sentences.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
 
 
@@ -24,8 +24,8 @@ class DecisiveHeads:
     """Heads whose removal changes the translation.
 
     Attributes:
-        heads: smallest set of heads found, ordered by gradient estimate.
-        written: text that the model writes without the heads; empty if the translation stays the same.
+        heads: smallest set found, ordered by gradient estimate.
+        written: text that the model writes without these heads; empty if no set tried changes the translation.
     """
 
     heads: tuple[Head, ...]
@@ -46,11 +46,11 @@ class DecisiveHeadsRun(Run[DecisiveHeads]):
 
 @dataclass(frozen=True)
 class TellingChangeRun(Run[int | None]):
-    """Model run that returns the index of the first change that alters the translation; None if no change does.
+    """Model run that returns the index of the first variant that alters the translation, or None.
 
     Attributes:
         trace: model run that produces the translation without interventions.
-        variants: interventions in the order in which to try them.
+        variants: interventions, in the order in which to try them.
     """
 
     trace: TraceRun
@@ -69,9 +69,9 @@ class TellingChangeRun(Run[int | None]):
 
 
 def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
-    """Find a few heads without which the model writes another translation.
+    """Find a small set of heads without which the model writes a different translation.
 
-    Each head with a large gradient estimate is switched off alone, then several of these heads together. If the
+    The heads with the largest gradient estimates are switched off one at a time, then several together. If the
     translation never changes, the result is the head with the largest estimate.
 
     Args:
@@ -93,7 +93,7 @@ def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
 def first_that_changes(
     translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
-    """Find the first variant with which the model writes another text.
+    """Find the first variant with which the model writes a different text.
 
     Args:
         translator: the model.
@@ -102,7 +102,7 @@ def first_that_changes(
         variants: interventions to try, in one batch.
 
     Returns:
-        The variant's index and the text; None if every variant leaves the text unchanged.
+        The variant's index and the text, or None if no variant changes the text.
     """
     before = translator.tokenizer.decode(own)
     written = translator.translate_variants(text, variants) if variants else []

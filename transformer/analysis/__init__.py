@@ -1,1 +1,1 @@
-"""Measurements of a trace, and the mathematics behind them, in numpy. This package never runs the model."""
+"""Measurements of a trace, such as head metrics and word alignments, in numpy. The package never runs a model."""

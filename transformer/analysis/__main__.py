@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.analysis`."""
+"""Entry point for `python -m transformer.analysis`."""
 
 from transformer.commands.measure import main
 

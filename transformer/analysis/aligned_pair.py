@@ -1,4 +1,4 @@
-"""Aligns a sentence with its translation by choosing a source word or token for each target word or token."""
+"""Aligns a sentence with its translation: links each target word (or token) to one source word (or token)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from transformer.text.vocabulary import split_code
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 
-# "words" uses `word_groups`. "spaces" splits at whitespace, as other alignment programs do.
+# "words" splits by `word_groups`; "spaces" splits at whitespace only, like most alignment tools.
 Unit = Literal["words", "spaces", "tokens"]
 UNITS: tuple[Unit, ...] = ("words", "spaces", "tokens")
 
 
 @dataclass(frozen=True)
 class AlignedPair:
-    """A sentence and its translation, with the source word of each target word.
+    """A sentence and its translation, with links from target words to source words.
 
     Attributes:
         source, target: words or tokens of each sentence, without special tokens.
-        links: (source index, target index) pairs, 0-based, in target order. A word without tokens has no link.
+        links: (source index, target index) pairs, 0-based, in target order. A target word without tokens has no link.
         weights: attention weight of each link, 0 to 1.
     """
 
@@ -39,16 +39,17 @@ class AlignedPair:
 
 
 def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ()) -> AlignedPair:
-    """Align a translation by the mean attention of the aligner's heads, at the aligner's step.
+    """Link each target word to the source word that gets the most attention, averaged over the aligner's heads.
 
-    As in `merge_words`, a target word is the mean of its tokens' rows, and a source word is the sum of its tokens'
-    columns.
+    As in `merge_words`, attention is averaged over the tokens of a target word and summed over the tokens of a source
+    word.
 
     Args:
         trace: trace of the translation.
-        aligner: cross-attention heads to use, and the step at which to read them.
-        unit: unit to align.
-        codes: language codes, as in `Vocabulary.codes`; a code at the beginning of the source is not a word.
+        aligner: cross-attention heads to use, and whether to read them when a token is predicted or when it is read.
+        unit: how to split both sentences.
+        codes: language codes, as in `Vocabulary.codes`; a code at the start of the source text is not counted as a
+            word.
     """
     code, _ = split_code(trace.source_text, codes)
     begin = trace.source_text.find(code) + len(code) if code else 0
@@ -59,7 +60,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
     empty = np.array([not group for _, group in source], dtype=bool)
     links, weights = [], []
     for number, (_, group) in enumerate(target):
-        # In an incomplete translation, the decoder never reads the last token, so no step reads that token.
+        # If decoding stopped early, the decoder never read the last token. Fall back to the step that predicted it.
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
@@ -71,14 +72,14 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
 
 def _units(tokens: Sequence[Token], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
-    """Return the words or tokens of a text from character `begin` on, each with the positions of its tokens."""
+    """Split text[begin:] into words or tokens, each with the positions of its tokens."""
     spoken = [(at, token.span) for at, token in enumerate(tokens) if not token.special and token.span is not None]
     if unit == "tokens":
         return [(tokens[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":
         words = list(re.compile(r"\S+").finditer(text, begin))
         ends = [word.end() for word in words]
-        # A token that is only a space belongs to the next word.
+        # A token that contains only a space belongs to the word after it.
         owners = [(bisect_right(ends, start), at) for at, (start, _) in spoken]
         return [(word[0], tuple(at for owner, at in owners if owner == number)) for number, word in enumerate(words)]
     at_place = dict(spoken)

@@ -1,4 +1,4 @@
-"""Finds the cross-attention heads that align words best, and the decoding step at which to read these heads."""
+"""Finds a model's best word-aligning cross-attention heads, and the decoding step at which they align."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
-# A head counts as an alignment head if it aligns more than this fraction of the target tokens.
+# An alignment head aligns more than this fraction of the target tokens.
 ALIGNS = 0.5
 
 
@@ -19,17 +19,17 @@ ALIGNS = 0.5
 class Aligner:
     """Heads of one cross-attention layer whose mean attention aligns words.
 
-    The layer and the step that align best differ between models (Chen et al. 2020, "Accurate Word Alignment Induction
-    from Neural Machine Translation", section 4).
+    The best layer and step differ between models (Chen et al. 2020, "Accurate Word Alignment Induction from Neural
+    Machine Translation", section 4).
 
     Attributes:
         layer: 0-based layer of the heads.
         heads: 0-based heads, best first.
-        step: "predicted" if a target token is aligned by the step that predicts the token, "read" if by the next step,
-            which reads the token.
-        agreement: fraction of target tokens, 0 to 1, that the best head aligns in the same way as the mean of all
-            heads.
-        tokens: number of target tokens over which the agreement was measured.
+        step: which decoding step aligns a target token: "predicted" is the step that predicts the token, "read" is the
+            next step, which reads the token as input.
+        agreement: fraction of target tokens, 0 to 1, that the best head aligns as the mean of all the model's
+            cross-attention heads does.
+        tokens: number of target tokens behind `agreement`.
     """
 
     layer: int
@@ -40,13 +40,13 @@ class Aligner:
 
 
 def find_aligner(metrics: HeadMetrics) -> Aligner | None:
-    """Choose a model's alignment heads, given the metrics of its cross-attention over many sentences.
+    """Choose a model's alignment heads from cross-attention metrics averaged over many sentences.
 
-    The head that agrees best with the mean of all heads determines layer and step. Other heads in the layer are added
-    if they align more than half of the tokens at that step.
+    The head that agrees best with the mean of all heads determines the layer and the step. Other heads in that layer
+    are added if they align more than half of the target tokens at that step.
 
     Returns:
-        The heads and the step; None if no head aligns more than half of the tokens.
+        The heads and the step, or None if no head aligns more than half of the target tokens.
     """
     agreement = np.stack([np.nan_to_num(metrics.values[f"alignment_{step}"]) for step in STEPS])
     best = float(agreement.max())

@@ -1,7 +1,7 @@
-"""Analyses sinusoidal positional encodings: wavelengths, distances, and the rotation between two positions.
+"""Properties of sinusoidal positional encodings: wavelengths, distances, and the rotation from one position to another.
 
-See "Attention Is All You Need", section 3.5. `transformer.model.sinusoids` computes the encodings themselves. All
-numbers are float64. Letters: P positions, D dimensions.
+Source: "Attention Is All You Need", section 3.5. The encodings themselves are computed in
+`transformer.model.sinusoids`. Arrays are float64, for P positions and D dimensions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from transformer.model.sinusoids import frequencies, sine_and_cosine_dimensions
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """Values of a position-by-position matrix, grouped by the offset between both positions.
+    """A [P, P] matrix of values for pairs of positions, summarised by the distance between the two positions.
 
     Attributes:
-        offsets: distances in positions, 0 to P - 1.
-        mean: mean over all pairs of positions with each offset, [P].
-        spread: largest minus smallest value among these pairs, [P]; 0 if the value depends only on the offset.
+        offsets: distances between two positions, 0 to P - 1.
+        mean: mean value at each distance, [P].
+        spread: largest minus smallest value at each distance, [P]; 0 if the value depends only on the distance.
     """
 
     offsets: np.ndarray
@@ -29,26 +29,25 @@ class Offsets:
 
 
 def wavelengths(d_model: int) -> np.ndarray:
-    """Return the wavelength of each pair of dimensions, in positions, [D / 2]: from 2 pi towards 10000 * 2 pi."""
+    """Return the wavelength of each (sine, cosine) pair, in positions, [D / 2], from 2 pi towards 10000 * 2 pi."""
     return 2 * np.pi / frequencies(d_model)
 
 
 def halves_order(d_model: int) -> np.ndarray:
-    """Return the order of dimensions, [D], that converts an interleaved encoding to one in halves.
+    """Return the permutation, [D], that turns alternating sines and cosines into all sines followed by all cosines.
 
-    Interleaved encodings alternate sines and cosines; encodings in halves have all sines first. `interleaved[:, order]`
-    is in halves, and `order.argsort()` is the inverse.
+    Apply the permutation as `interleaved[:, order]`. The inverse is `order.argsort()`.
     """
     return np.concatenate(sine_and_cosine_dimensions(d_model, halves=False))
 
 
 def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
-    """Set random values to 0 and scale all others up, as in training (Srivastava et al. 2014).
+    """Set random values to 0 and scale up the rest, as dropout does in training (Srivastava et al. 2014).
 
     Args:
         table: any array.
         rate: probability that a value is set to 0, at least 0 and below 1.
-        seed: seed of the random choice.
+        seed: random seed.
     """
     if not 0 <= rate < 1:
         raise ValueError(f"the rate of dropout must be at least 0 and below 1, not {rate}")
@@ -57,18 +56,19 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
 
 
 def dot_products(table: np.ndarray) -> np.ndarray:
-    """Return the dot product between any two positions, [P, D] to [P, P]."""
+    """Return the dot product of every pair of positions, [P, D] to [P, P]."""
     return table @ table.T
 
 
 def distances(table: np.ndarray) -> np.ndarray:
-    """Return the Euclidean distance between any two positions, [P, D] to [P, P]."""
-    # Subtract the vectors, because a small distance computed from dot products would lose half of its digits.
+    """Return the Euclidean distance between every pair of positions, [P, D] to [P, P]."""
+    # Distances computed from dot products would lose half their digits where vectors are close,
+    # so subtract the vectors.
     return np.stack([np.linalg.norm(table - position, axis=1) for position in table])
 
 
 def by_offset(matrix: np.ndarray) -> Offsets:
-    """Average a symmetric position-by-position matrix, [P, P], over each offset."""
+    """Summarise a symmetric matrix, [P, P], along each diagonal."""
     diagonals = [np.diagonal(matrix, offset) for offset in range(len(matrix))]
     return Offsets(
         offsets=np.arange(len(matrix)),
@@ -78,15 +78,15 @@ def by_offset(matrix: np.ndarray) -> Offsets:
 
 
 def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
-    """Return the matrix M [D, D] that moves any position by the offset: M @ PE[p] = PE[p + offset].
+    """Return the matrix M, [D, D], that shifts any positional encoding by an offset: M @ PE[p] = PE[p + offset].
 
-    M rotates each (sin, cos) pair by the offset times the pair's frequency. M is therefore orthogonal, and its inverse
-    is its transpose. Section 3.5 of the paper states that such a linear map exists.
+    M rotates each (sin, cos) pair by the offset times the pair's frequency. M is therefore orthogonal: the transpose is
+    the inverse. Section 3.5 of "Attention Is All You Need" claims that such a linear map exists.
 
     Args:
         offset: number of positions; may be negative.
         d_model: model width D, an even number.
-        halves: whether the encoding has all sines first, then all cosines, instead of alternating them.
+        halves: whether the encoding has all sines first and then all cosines, rather than alternating.
     """
     angles = offset * frequencies(d_model)
     sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)
@@ -98,8 +98,8 @@ def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def binary_counter(length: int, bits: int) -> np.ndarray:
-    """Return the binary digits of positions 0 to P - 1, uint8 [P, bits], fastest digit first as in the encoding.
+    """Return the binary digits of positions 0 to P - 1, uint8 [P, bits], least significant bit first.
 
-    Bit b repeats every 2^(b + 1) positions.
+    Bit b has a period of 2^(b + 1) positions, so the fastest digit comes first, as in sinusoidal encodings.
     """
     return (np.arange(length)[:, None] >> np.arange(bits) & 1).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Computes the frames of a film that follows one word through the model, with numbers from a trace."""
+"""Computes the frames of an animation that follows one word through the model, with the numbers from a trace."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
-# Number of tokens whose value vectors are shown: the tokens with the largest weights.
+# Number of value vectors shown: those of the tokens with the largest weights.
 MIXED = 3
-# The link to show is chosen among this many of a word's links, those that stand out most.
+# Number of a word's links to choose from: those with weights that most exceed the usual weight of their heads.
 OUTSTANDING = 3
-# English and German articles. A link to one tells a user little.
+# English and German articles. Links to an article are left out, because they explain little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One row of numbers in a frame, with a number for each token, word, layer or dimension.
+    """One row of numbers in a frame.
 
     Attributes:
         name: name of the quantity.
-        of: what the numbers belong to, such as "source" for source tokens.
+        of: what each number belongs to: one source token ("source"), one dimension ("dimensions"), and so on.
         numbers: the numbers, [N].
-        at: vocabulary id for each number, int [N]; None if number i belongs to item i.
+        at: vocabulary id of each number, int [N]; None if the numbers are in the order of the items.
         seen: whether the mask allows each token, bool [N]; None if there is no mask.
-        token: position of the source token that the vector belongs to; -1 if there is none.
+        token: position of the source token that the whole row belongs to; -1 if none.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One frame of the film.
+    """One frame of the animation.
 
     Attributes:
         name: name of the frame.
         row: 0-based index of the word, token or step that the frame is about.
         lines: rows of numbers to show.
-        kind, layer, head: head that the numbers come from; None and -1 if the frame shows no head.
+        kind, layer, head: attention head that the numbers come from; None, -1 and -1 if the frame shows no head.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Frame:
 
 
 def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMetrics], word: int) -> tuple[Frame, ...]:
-    """Return a film about a source word, from reading the word to the step in which the decoder reads its translation.
+    """Return the frames that follow a source word, from tokenization to the decoder step that reads its translation.
 
-    The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
-    the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
-    links that stand out most, without those to an article. Of these it shows the one in the highest layer. If a kind of
-    attention has no such link, the film shows the head that `telling_head` chooses.
+    The word's translation is the target word with the most cross-attention to the source word. For cross-attention, the
+    frames show the head that links these two words most strongly (see `word_links`). For self-attention, the frames
+    show a head that links the followed word to a word other than an article. Of the word's strongest links, the one in
+    the highest layer is chosen. Without a suitable link, `telling_head` chooses the head.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.
@@ -109,7 +109,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
-    # The stream after each layer, without the states between sub-layers.
+    # Keep the stream after whole layers only, without the states between sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
     back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])

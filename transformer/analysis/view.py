@@ -1,4 +1,4 @@
-"""Prepares attention for display: by token or by word, with or without special tokens."""
+"""Prepares attention maps for display: by token or by word, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from transformer.values.trace import Kind, Trace
 
 @dataclass(frozen=True)
 class Axes:
-    """Rows and columns of an attention map: R groups of query positions, C groups of key positions.
+    """Rows (queries) and columns (keys) of an attention map. Each row or column is a group of one or more tokens.
 
     Attributes:
         kind: attention kind.
-        row_positions, column_positions: positions of each row and column in the trace's arrays.
+        row_positions, column_positions: token positions of each row and column in the trace's arrays.
         rows, columns: tokens of each row and column.
         predicted: tokens that each row predicts; None for the encoder, or if the predicted tokens are unknown.
-        row_text, column_text: texts that the tokens' spans refer to.
+        row_text, column_text: texts that the tokens' character spans refer to.
         words: whether tokens are merged into words.
         special: whether start and end symbols are included.
     """
@@ -39,14 +39,14 @@ class Axes:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Attention of all layers and heads of one attention kind, ready to be shown.
+    """Attention maps of all layers and heads for one attention kind, ready for display.
 
     Attributes:
         axes: rows and columns of the maps.
         weights: attention weights, [L, H, R, C]; rows are queries and sum to 1, columns are keys.
-        mask: bool [R, C], True where the row may look; all other weights are 0.
-        hidden: share of each row on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. The visible columns
-            were scaled up to sum to 1.
+        mask: bool [R, C], True where the row may attend to the column; all other weights are 0.
+        hidden: share of each row's attention on hidden columns, 0 to 1, [L, H, R]; None if no column is hidden. Visible
+            weights are rescaled to sum to 1.
     """
 
     axes: Axes
@@ -64,14 +64,14 @@ class View:
 
 
 def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> Axes:
-    """Choose the rows and columns to show.
+    """Choose the rows and columns of an attention map.
 
     Args:
         trace: trace of a model run.
         kind: attention kind.
         words: whether to merge tokens into words.
         special: whether to include start and end symbols. If False, their columns are removed, and in self-attention
-            also their rows. Rows that could look only at removed columns are removed too. A text of nothing but such
+            their rows too. Rows left without a column to attend to are also removed. A text that consists only of such
             symbols keeps them.
     """
     row_tokens, column_tokens = trace.query_tokens(kind), trace.key_tokens(kind)
@@ -104,9 +104,9 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
-    """Return the attention weights to show; the arguments are as in `axes_of`.
+    """Return the attention maps to display, for the rows and columns that `axes_of` chooses.
 
-    `merge_words` merges tokens into words. If symbols are hidden, the visible part of each row is scaled to sum to 1.
+    `merge_words` merges tokens into words. If start and end symbols are hidden, each row is rescaled to sum to 1.
     """
     axes = axes_of(trace, kind, words=words, special=special)
     rows, columns = axes.row_positions, axes.column_positions
@@ -120,13 +120,13 @@ def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each row to a sum of 1, after some columns were removed.
+    """Rescale each row to sum to 1 after columns were removed.
 
     Args:
         weights: attention weights, [..., R, C].
 
     Returns:
-        The scaled weights, and the share of each row that was removed, [..., R]. A row of zeros stays 0.
+        The rescaled weights, and the share of each row that the removed columns had, [..., R]. A row of zeros stays 0.
     """
     total = weights.sum(axis=-1, keepdims=True)
     scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -1,4 +1,4 @@
-"""Finds the words that each word looks at, and the words that look at it, over all heads and attention kinds."""
+"""Finds the strongest attention links between words, over all heads and attention kinds."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from transformer.analysis.words import Group, groups_of, has_word, merge_mask, m
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Names of heads that look at a fixed offset, whatever token is there.
+# Names of heads that attend to a fixed offset, whatever token is there.
 POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a sentence or translation, without start and end symbols.
+    """Words of a sentence or translation, without start and end symbols.
 
     Attributes:
-        text: text that the tokens' spans refer to.
+        text: text that the tokens' character spans refer to.
         tokens: tokens of each word.
-        rows: query positions of each word: the word's own positions in the encoder, the steps that wrote the word in
-            the decoder.
+        rows: query positions of each word: in the encoder, the word's own positions; in the decoder, the steps that
+            wrote the word.
         columns: key positions of each word; empty for a translation's last word if the decoder never read it.
         spoken: whether each word contains a letter or a digit.
     """
@@ -38,22 +38,22 @@ class Words:
     spoken: tuple[bool, ...]
 
     def spelling(self, word: int) -> str:
-        """Return the text of a word, without spaces around it."""
+        """Return a word's text, without surrounding spaces."""
         spans = [token.span for token in self.tokens[word] if token.span]
         return self.text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
 
 @dataclass(frozen=True)
 class WordLink:
-    """Attention from one word to another, in the head where it most exceeds the head's usual weight.
+    """Attention from one word to another, in the head where this attention stands out most.
 
     Attributes:
         kind: attention kind.
-        row, column: word that looks and word that is looked at, as 0-based indices in their sentences.
+        row, column: attending word and attended word, as 0-based indices in their sentences.
         layer, head: 0-based layer and head.
         weight: attention from one word to the other, 0 to 1: summed over the column's keys, averaged over the row's
             queries.
-        beyond: `weight` minus the head's usual weight.
+        beyond: `weight` minus the weight that is usual for this head, as explained in `word_links`.
     """
 
     kind: Kind
@@ -73,7 +73,7 @@ def source_words(trace: Trace) -> Words:
 
 
 def target_words(trace: Trace) -> Words:
-    """Return the translation's words; rows are the steps that wrote a word, columns the steps that read it."""
+    """Return the translation's words; rows are the steps that write a word, columns the steps that read it."""
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = _spelled(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
@@ -81,16 +81,16 @@ def target_words(trace: Trace) -> Words:
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
-    """Return the links between words in a trace, in descending order of `beyond`.
+    """Return the attention links between words in a trace, in descending order of `beyond`.
 
-    There is one link for each two words that may look at each other. It belongs to the head in which the weight exceeds
-    the head's usual weight most. The usual weight is the larger of two means over the other rows, including those of
-    symbols: on the same word, and at the same distance. Ties are sorted by kind, row and column. The attention browser
-    ranks links in the same way.
+    Each pair of words that may attend to each other has at most one link: in the head where the weight exceeds the
+    head's usual weight most. The usual weight is the larger of two means over the other rows, including those of
+    symbols: the mean on the same column, and the mean at the same distance. Ties are sorted by kind, row and column.
+    The attention browser ranks links by the same rule.
 
-    Start symbols, end symbols, and words without a letter or a digit have no links. Links from a word to itself or to a
-    neighbour are left out, and so are weights that do not exceed the usual weight. Heads that are named after a
-    position are ignored.
+    There is no link from or to start symbols, end symbols, and words without a letter or a digit. Links from a word to
+    itself or to a neighbour are left out, and so are weights that do not exceed the usual weight. Heads named after a
+    position, such as "previous token", are ignored.
 
     Args:
         trace: trace of a model run.
@@ -112,8 +112,8 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
     """Group links by word, keeping their order.
 
     Returns:
-        For each word, the links from the word and the links to the word. A key is a pair: whether the word is in the
-        source, and the word's 0-based index in its sentence.
+        For each word, the links from the word and the links to the word. The key is (whether the word is in the source,
+        0-based index of the word in its sentence).
     """
     found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
@@ -125,11 +125,12 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
 
 
 def across(trace: Trace) -> tuple[list[int], list[int]]:
-    """Pair each word with the word in the other sentence that has the most cross-attention with it, mean of all heads.
+    """Pair each word with a word of the other sentence: the one with the most cross-attention, averaged over heads.
 
     Returns:
-        For each source word, the index of the target word that looks at it most. For each target word, the index of the
-        source word that it looks at most. The index is -1 for a word without a letter or digit, or without a partner.
+        For each source word, the index of the target word that attends to it most. For each target word, the index of
+        the source word that it attends to most. The index is -1 if the word has no letter or digit, or if no word of
+        the other sentence has one.
     """
     source, target = source_words(trace), target_words(trace)
     if not source.columns or not target.rows:
@@ -153,7 +154,7 @@ def _links(
     weights = merge_words(attention, queries, keys).astype(np.float64)
     mask = merge_mask(trace.mask(kind), queries, keys)
     same = kind != "cross"
-    # In the decoder, the step at a position writes the token that is read at the next position.
+    # The decoder step at position n writes the token that is read at position n + 1.
     distance = np.arange(len(keys))[None, :] - np.arange(len(queries))[:, None] - (kind == "decoder")
     beyond = weights - _habit(weights, mask, distance, same=same)
     words = np.ix_([queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in seen])
@@ -184,23 +185,26 @@ def _links(
 
 
 def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
-    """Return the groups, and a group for each of `count` positions that is in none of them, in order."""
+    """Return the groups plus a one-position group for each ungrouped position below `count`, in order."""
     known = {position for group in groups for position in group}
     return sorted([*groups, *((position,) for position in range(count) if position not in known)])
 
 
 def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
-    """Return each head's usual weight: its mean weight in the other rows, on the same column or at the same distance.
+    """Return each head's usual weight on a cell.
+
+    The usual weight is the mean weight of the other rows, in the same column or at the same distance, whichever is
+    larger.
 
     Args:
         weights: attention weights, [..., R, C].
-        mask: whether each row may look at each column, bool [R, C].
-        distance: position of the column minus position of the row, int [R, C].
-        same: whether rows and columns are words of the same sentence. If so, the distance also counts, and the other
-            rows' weights on themselves do not.
+        mask: whether each row may attend to each column, bool [R, C].
+        distance: column position minus row position, int [R, C].
+        same: whether rows and columns are words of the same sentence. If so, the distance is considered too, and the
+            weights of rows on themselves do not count.
 
     Returns:
-        The larger of the two means, [..., R, C]; 0 where no other row may look.
+        Usual weights, [..., R, C]; 0 where no other row may attend.
     """
     seen = weights * mask
     on_word = mask & (distance != 0) if same else mask

@@ -9,11 +9,11 @@ from transformer.values.tokens import Token
 
 
 def matched_positions(first: tuple[Token, ...], second: tuple[Token, ...], texts: tuple[str, str]) -> dict[int, int]:
-    """Map positions in the first sentence to corresponding positions in the second.
+    """Map token positions in the first sentence to the corresponding positions in the second.
 
-    Equal words correspond. Where the sentences differ, words correspond in order if both sentences have the same number
-    of words there. The tokens of two corresponding words correspond if both words have the same number of tokens. The
-    mapping is symmetric.
+    Identical words correspond. Where the sentences differ, words are paired in order, if both sentences have equally
+    many words there. The tokens of two paired words correspond if both words have equally many tokens. Swapping the
+    sentences gives the inverse mapping.
 
     Args:
         first, second: tokens of the two sentences.
@@ -25,8 +25,8 @@ def matched_positions(first: tuple[Token, ...], second: tuple[Token, ...], texts
         [tuple(tokens[at].id for at in group) for group in each] for tokens, each in zip(sides, groups, strict=True)
     ]
     if words[1] < words[0]:
-        # If matches are equally long, difflib's choice depends on the argument order. A fixed order keeps the mapping
-        # symmetric.
+        # Among equally long matches, difflib's choice depends on the argument order. Sorting the arguments
+        # makes the mapping symmetric.
         return {one: other for other, one in matched_positions(second, first, (texts[1], texts[0])).items()}
     found: dict[int, int] = {}
     for operation, i, j, k, end in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes():

@@ -14,21 +14,21 @@ from transformer.text.normalisation import normalise
 from transformer.values.tokens import Token
 
 Group = tuple[int, ...]
-# Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese letters.
+# Letters of scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese.
 WITHOUT_SPACES = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-# Punctuation of these scripts. No space follows such a mark, so it also ends a word when another word comes next.
+# East Asian punctuation marks. They separate words on their own, because no space follows.
 WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
 @dataclass
 class _Unit:
-    """Tokens that cannot be in different words: all tokens of one character, and the whitespace before it.
+    """Tokens that must stay in one word: all tokens of one character, and any whitespace before the character.
 
     Attributes:
-        positions: positions of the tokens.
+        positions: token positions.
         start, end: characters [start, end) of the text that the tokens cover, without surrounding whitespace.
         special: whether the unit is a special token.
     """
@@ -39,19 +39,19 @@ class _Unit:
     special: bool
 
 
-# Cached, because several parts of a page group the same sentence, about a dozen times per script run.
+# Cached, because a page groups the same sentence about a dozen times per script run.
 @lru_cache(maxsize=256)
 def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
     """Group token positions into the words of the text.
 
-    A word ends at whitespace, which belongs to the next word. Punctuation before or after a word is a separate word:
-    "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
-    words, every token is a word. In a text in such a script, letters of other scripts, digits and punctuation form
-    words as usual. Tokens of one character belong to the same word.
+    Words end at whitespace; the whitespace is part of the next word. Punctuation before or after a word is a separate
+    word: "Yes." is two words, "didn't" is one. Each special token is a separate word. In scripts without spaces between
+    words, every token is a word. In such a text, letters of other scripts, digits and punctuation form words as usual.
+    If one character has several tokens, they are in the same word.
 
     Args:
         tokens: tokens in text order.
-        text: text that the tokens' spans refer to.
+        text: text that the tokens' character spans refer to.
     """
     groups: list[list[_Unit]] = []
     for unit in _units(tokens, text):
@@ -63,18 +63,21 @@ def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
 
 
 def groups_of(tokens: Sequence[Token], text: str, *, words: bool) -> tuple[Group, ...]:
-    """Return the positions of each word, as in `word_groups`, or of each token if `words` is False."""
+    """Return the token positions of each word (see `word_groups`), or of each single token if `words` is False."""
     return word_groups(tokens, text) if words else tuple((position,) for position in range(len(tokens)))
 
 
 def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
-    """Return whether any token in a group covers a letter or a digit."""
+    """Return whether any token in the group covers a letter or a digit."""
     spans = [tokens[position].span for position in group]
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
 def parted(before: str, after: str) -> bool:
-    """Return whether a word ends between two adjacent characters that belong to different tokens."""
+    """Return whether a word ends between two adjacent characters, because one belongs to a script without spaces.
+
+    The two characters must belong to different tokens.
+    """
     if unicodedata.category(after).startswith("M"):
         return False
     return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
@@ -98,7 +101,7 @@ def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim whitespace from the characters [start, end); return [end, end) if there is only whitespace."""
+    """Trim whitespace from the range [start, end); return [end, end) if there is nothing else."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -107,14 +110,14 @@ def _inked(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
-    """Return whether a word begins with `unit`, which follows `last`."""
+    """Return whether `unit` begins a new word after `last`."""
     if last.special or unit.special or any(map(str.isspace, text[last.end : unit.start])):
         return True
     return last.start < last.end and unit.start < unit.end and parted(text[last.end - 1], text[unit.start])
 
 
 def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
-    """Yield the punctuation marks before a word (one unit each), the word, and the marks after the word, as groups."""
+    """Split off punctuation: yield each mark before the word, then the word, then each mark after it."""
     begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
         if all(marks[:end]) or all(marks[end:]):
@@ -129,10 +132,10 @@ def _punctuation(covered: str) -> bool:
 
 
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Compute the attention between words from the attention between tokens.
+    """Merge attention between tokens into attention between words.
 
-    Attention *to* a word is the sum over its tokens; attention *from* a word is the mean over its tokens. A row that
-    summed to 1 still does.
+    Attention *to* a word is summed over its tokens; attention *from* a word is averaged over its tokens. Rows that
+    summed to 1 still do.
 
     Args:
         weights: attention between tokens, [..., T, S].
@@ -147,12 +150,12 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
-    """Return whether any token of one word may look at any token of another, bool [row words, column words]."""
+    """Return whether any token of the row's word may attend to any token of the column's word, bool [rows, columns]."""
     return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
 
 
 def _membership(groups: Sequence[Group], count: int) -> np.ndarray:
-    """Return an array [groups, count] that is 1 where a position is in a group, and 0 elsewhere."""
+    """Return an array, [groups, count], that is 1 where a position is in a group and 0 elsewhere."""
     members = np.zeros((len(groups), count))
     for index, group in enumerate(groups):
         members[index, list(group)] = 1

@@ -1,1 +1,1 @@
-"""Attribution: measures which tokens and words mattered for a prediction, with one file per method."""
+"""Attribution methods, one per file: measure how much each token or word mattered for a prediction."""

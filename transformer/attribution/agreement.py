@@ -1,7 +1,7 @@
-"""Tests whether attribution methods agree, and whether they agree more than by chance.
+"""Tests whether attribution methods agree, and whether the agreement exceeds chance.
 
-Kendall's tau-b compares two rankings of the same tokens. With few tokens, unrelated rankings often agree: their tau has
-mean 0, and a standard deviation that depends only on the number of tokens (Kendall 1938, "A New Measure of Rank
+Kendall's tau-b compares two rankings of the same tokens. With few tokens, even unrelated rankings often agree: their
+tau has mean 0, and a standard deviation that depends only on the number of tokens (Kendall 1938, "A New Measure of Rank
 Correlation").
 """
 
@@ -21,14 +21,14 @@ BAND = 1.96
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Agreement between M methods about the source tokens that mattered for one target.
+    """How well M attribution methods agree about which source tokens mattered for one target.
 
     Attributes:
         methods: names of the methods.
         columns: the N source columns that were ranked.
         tau: Kendall's tau-b of each pair of methods, [M, M]; NaN if a method gives every column the same score.
         same_first: whether each pair of methods ranks the same column first, bool [M, M].
-        chance: half the width of the interval that contains tau for 95% of unrelated rankings.
+        chance: largest magnitude of tau that 95% of unrelated rankings stay within.
     """
 
     methods: tuple[Method, ...]
@@ -39,15 +39,15 @@ class Agreement:
 
     @property
     def above_chance(self) -> np.ndarray:
-        """Mask of the method pairs that agree or disagree more than unrelated rankings do, bool [M, M]."""
+        """Mask of the method pairs that agree or disagree more strongly than 95% of unrelated rankings, bool [M, M]."""
         return abs(self.tau) > self.chance
 
 
 def agreement(attributions: Sequence[Attribution], columns: Sequence[int], target: int = 0) -> Agreement:
-    """Compare the source rankings of several methods for one target.
+    """Compare how several methods rank the source tokens for one target.
 
     Args:
-        attributions: one attribution per method, all of the same targets and token groups. Negative scores rank below
+        attributions: one attribution per method, all with the same targets and token groups. Negative scores rank below
             0.
         columns: source columns to rank, for example all words but no special tokens.
         target: index of the target.
@@ -77,5 +77,5 @@ def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def chance_deviation(tokens: int) -> float:
-    """Standard deviation of tau between unrelated rankings of N >= 2 tokens without ties."""
+    """Return the standard deviation of tau between unrelated rankings of N tokens without ties, for N >= 2."""
     return math.sqrt(2 * (2 * tokens + 5) / (9 * tokens * (tokens - 1)))

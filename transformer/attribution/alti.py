@@ -1,7 +1,7 @@
-"""ALTI+: rates each vector in a layer's sum by its closeness to the sum, then combines all layers by rollout.
+"""ALTI+ attribution: rates each vector in a layer's sum by closeness to the sum, and rolls out the ratings.
 
-Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI), and
-"Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
+Sources: Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI),
+and "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
 section 3 (ALTI+).
 """
 
@@ -20,7 +20,7 @@ from transformer.values.weights import Weights
 
 
 def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Compute ALTI+ scores by rolling out `mixing_by_proximity`. The run's trace must have details."""
+    """Compute ALTI+ scores: the rollout of `mixing_by_proximity`. The trace must have details."""
     source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
     return shares("alti", run.trace, targets, source, prefix)
 
@@ -31,10 +31,10 @@ def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
 
 
 def proximity_shares(transformed: Transformed) -> np.ndarray:
-    """Return each vector T's share of its row's sum y, [R, C], by closeness.
+    """Return how much each vector contributes to the sum of a row, by closeness to the sum, [R, C].
 
-    The closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the row's sum of c. All shares of
-    a row are NaN if no vector of the row is closer to y than the zero vector is.
+    For a vector T and a sum y, the closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the
+    row's sum of c. All shares of a row are NaN if no vector is closer to y than the zero vector is.
     """
     output = transformed.output
     distances = np.stack([abs(output - vectors).sum(axis=-1) for vectors in transformed.vectors.swapaxes(0, 1)], axis=1)

@@ -1,6 +1,6 @@
-"""The result type of all attribution methods: scores of the source tokens and of the target tokens written so far.
+"""The result type of all attribution methods: scores of source tokens and of previously written target tokens.
 
-Letters: R targets, S source tokens, T target tokens. A word's score covers all of its tokens.
+Letters: R targets, S source tokens, T target tokens. The score of a word covers all tokens of the word.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Method = str
 
 @dataclass(frozen=True)
 class MethodEntry:
-    """Description of an attribution method and of the method's scores.
+    """Description of an attribution method and its scores.
 
     Attributes:
-        title: the method's name on a page.
+        title: display name of the method.
         text: one sentence about what the method does.
         unit: unit of a score.
         signed: whether a score can be negative, that is, count against the predicted word.
         contrastive: whether the method can explain why one token was predicted rather than another.
-        adds_up: "separately" if the scores sum to 1 over the source and to 1 over the prefix; "together" if the scores
-            over both have one meaningful sum; "no" if a sum has no meaning.
-        measured: whether the method reruns the model on changed input, instead of using values recorded in one run.
-        as_trained: whether the method only works without interventions, on the model as it was trained.
+        adds_up: "separately" if source scores and prefix scores each sum to 1; "together" if all scores have one
+            meaningful sum; "no" if a sum has no meaning.
+        measured: whether the method reruns the model on changed input, rather than using values recorded in one run.
+        as_trained: whether the method rejects traces with interventions.
         slow: whether the method takes long on a long sentence.
-        baseline: reference point of the method's scores.
+        baseline: reference point that scores are measured from.
     """
 
     title: str
@@ -52,7 +52,7 @@ class MethodEntry:
     baseline: str = "none"
 
 
-# All methods, in display order. `attribute` finds each method in the module and function that have the method's name.
+# All methods, in display order. `attribute` imports each method from the module with the method's name.
 METHODS: Mapping[Method, MethodEntry] = {
     "weights": MethodEntry(
         "Attention weights",
@@ -121,13 +121,14 @@ METHODS: Mapping[Method, MethodEntry] = {
 
 @dataclass(frozen=True)
 class Target:
-    """Predictions to explain together: the tokens predicted at one or more positions.
+    """One or more predictions to explain together.
 
     Attributes:
-        positions: decoder rows. Row t reads `trace.target_tokens[t]` and predicts `trace.predicted_tokens[t]`. One
-            position explains a token, several positions a word, and all positions the sentence.
-        against: ids of alternative tokens, one per position, to explain why the predicted tokens won against them. None
-            explains the predicted tokens themselves.
+        positions: decoder rows to explain. Row t reads `trace.target_tokens[t]` and predicts
+            `trace.predicted_tokens[t]`. One position explains a token, several positions a word, and all positions the
+            sentence.
+        against: ids of alternative tokens, one per position, to explain why the predicted tokens won against them. If
+            None, the predicted tokens are explained on their own.
     """
 
     positions: tuple[int, ...]
@@ -150,12 +151,12 @@ class Attribution:
         method: name of the method.
         targets: the R explained targets.
         source: scores of the source tokens, [R, S], or words, [R, words].
-        prefix: scores of the decoder's input tokens, start symbol first, [R, T], or words, [R, words]; 0 for tokens
-            that come after the target. NaN if the method has no score for a token.
+        prefix: scores of the decoder's input tokens, start symbol first, [R, T], or words, [R, words]. Tokens after the
+            target score 0. NaN if the method has no score for a token.
         source_groups, prefix_groups: token positions that each column covers.
         remainders: parts of the total that belong to no token, such as the biases, by name, [R] each.
-        total: expected sum of scores and remainders, computed independently, [R]; NaN if the method does not define
-            one.
+        total: independently computed sum that scores and remainders should add up to, [R]; NaN if the method defines
+            none.
     """
 
     method: Method
@@ -196,7 +197,8 @@ class Attribution:
     def merged(self, source_groups: Sequence[Group], prefix_groups: Sequence[Group]) -> Attribution:
         """Sum the scores of the tokens in each group.
 
-        Erasure does not use this, because erasing all tokens of a group together has another effect.
+        Not used for erasure, because erasing several tokens together has a different effect from erasing each one
+        alone.
         """
         return replace(
             self,
@@ -212,10 +214,10 @@ class Explained:
     """A model run to explain.
 
     Attributes:
-        trace: the run's trace, with details.
+        trace: trace of the run, with details.
         model: the model, for methods that run its layers again.
         weights: the model's weights as numpy arrays.
-        source_groups, prefix_groups: positions that erasure hides together.
+        source_groups, prefix_groups: groups of positions that erasure hides together.
     """
 
     trace: Trace
@@ -231,12 +233,12 @@ def every_position(trace: Trace) -> tuple[Target, ...]:
 
 
 def whole_sentence(trace: Trace) -> Target:
-    """Return one target for all predicted tokens together."""
+    """Return a single target that covers all predicted tokens."""
     return Target(tuple(range(len(trace.predicted_tokens))))
 
 
 def token_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
-    """Return the token positions that each source and prefix column covers: one token or, with `words`, one word."""
+    """Return the token positions of each source and prefix column: single tokens, or whole words if `words` is True."""
     return (
         groups_of(trace.source_tokens, trace.source_text, words=words),
         groups_of(trace.target_tokens, trace.target_text, words=words),
@@ -252,14 +254,14 @@ def by_token(
     total: np.ndarray,
     remainders: Mapping[str, np.ndarray] | None = None,
 ) -> Attribution:
-    """Return an attribution whose columns are the tokens of a trace; the arrays are as in `Attribution`."""
+    """Return an attribution with one column per token; the arrays are as in `Attribution`."""
     return Attribution(method, tuple(targets), source, prefix, *token_groups(trace), total, remainders or {})
 
 
 def shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
-    """Build an attribution from each decoder row's shares, [T, S] and [T, T], averaged over a target's positions.
+    """Build an attribution from shares of each decoder row, [T, S] and [T, T], averaged over each target's positions.
 
     Raises:
         ValueError: a target has `against`, but shares do not depend on which token was predicted.

@@ -1,6 +1,6 @@
 """Deletion curves: how fast a prediction's score falls when tokens are deleted in the order that a method ranks them.
 
-Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
+Source: Samek et al. 2017, "Evaluating the Visualization of What a Deep Neural Network Has Learned".
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Function from masks of the remaining columns, bool [N, C], to the target's scores, [N].
+# Maps masks of the remaining columns, bool [N, C], to the target's scores, [N].
 Measure = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class DeletionCurves:
-    """A target's score, such as its log-probability, after deleting k = 0, 1, ..., N columns; float64.
+    """A target's score, such as its log-probability, after deleting 0, 1, ..., N columns; float64.
 
     Attributes:
-        best_first: curve for deleting the columns with the highest attribution first, [N + 1].
-        worst_first: curve for deleting the columns with the lowest attribution first, [N + 1].
-        random: curves for deletion in random orders, [draws, N + 1].
+        best_first: curve when the columns with the highest attribution scores are deleted first, [N + 1].
+        worst_first: curve when the columns with the lowest attribution scores are deleted first, [N + 1].
+        random: curves for random deletion orders, [draws, N + 1].
     """
 
     best_first: np.ndarray
@@ -30,26 +30,26 @@ class DeletionCurves:
 
     @property
     def gap(self) -> float:
-        """Mean of worst_first minus mean of best_first, in the unit of the scores; about 0 for random attributions."""
+        """Mean height of worst_first minus mean height of best_first; about 0 for random attributions."""
         return area(self.worst_first) - area(self.best_first)
 
     @property
     def below_random(self) -> np.ndarray:
-        """Mean of each random curve minus the mean of best_first, [draws]."""
+        """Mean height of each random curve minus the mean height of best_first, [draws]."""
         return np.array([area(curve) for curve in self.random]) - area(self.best_first)
 
 
 def deletion_curves(
     measure: Measure, scores: np.ndarray, columns: Sequence[int], *, draws: int = 8, seed: int = 0
 ) -> DeletionCurves:
-    """Delete columns one after another in several orders, and score the target after each deletion.
+    """Delete columns one by one in several orders, and score the target after each deletion.
 
     Args:
         measure: function that scores the target for masks of the remaining columns; called once for all curves.
         scores: a method's attribution scores, [C].
         columns: the N of the C columns to delete; all other columns stay.
         draws: number of random orders.
-        seed: seed for the random orders.
+        seed: random seed.
     """
     best = best_first(scores, columns)
     generator = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def area(curve: np.ndarray) -> float:
 
 
 def _remaining(order: np.ndarray, columns: int) -> np.ndarray:
-    """Return a mask of the remaining columns before the first deletion and after each one, bool [N + 1, columns]."""
+    """Return masks of the remaining columns, before the first deletion and after each one, bool [N + 1, columns]."""
     masks = np.ones((len(order) + 1, columns), dtype=bool)
     for gone, column in enumerate(order, start=1):
         masks[gone:, column] = False

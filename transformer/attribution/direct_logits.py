@@ -1,9 +1,9 @@
 """Direct logit attribution: how much each decoder component contributes to a logit.
 
 The residual stream before the output projection is the sum of the embedding, every head's output and every feed-forward
-output. With the last layer norm's scale fixed at its observed value, each logit is also a sum over components (Elhage
-et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). A norm of the embeddings is
-fixed likewise. The encoder does not write to this stream; its contribution arrives through the cross-attention heads.
+output. If the last layer norm's scale is fixed at its observed value, each logit is also a sum over components (Elhage
+et al. 2021, "A Mathematical Framework for Transformer Circuits"; pre-norm models only). The scale of an embedding norm
+is fixed likewise. The encoder does not write to this stream, so it contributes only through cross-attention heads.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ ATTENTION: dict[Kind, tuple[ComponentKind, ComponentKind]] = {
 
 @dataclass(frozen=True)
 class Component:
-    """A component that contributes one term to a logit.
+    """A model component that contributes one term to a logit.
 
     Attributes:
-        kind: kind of component.
+        kind: type of component.
         layer: 0-based decoder layer; None for a component outside the layers.
         head: 0-based head; None for a component that is not a head.
     """
@@ -57,13 +57,14 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class DirectLogits:
-    """Contribution of each component to the logits of several targets; float64.
+    """Contributions of model components to the logits of several targets; float64.
 
     Attributes:
         targets: the R targets.
         components: the N components, in the order in which they write to the residual stream.
-        scores: contributions, [R, N]; differences between two tokens for a target with `against`.
-        logits: sum of each target's scores, computed independently from the trace's residual stream, [R].
+        scores: contributions, [R, N]. For a target with `against`, contributions to the logit difference.
+        logits: each target's logit or logit difference, computed independently from the trace's residual stream, [R].
+            Equal to the sum of the target's scores.
     """
 
     targets: tuple[Target, ...]
@@ -78,7 +79,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     The trace must have details.
 
     Raises:
-        ValueError: the model is post-norm, so that every later sub-layer normalises earlier contributions again.
+        ValueError: the model is post-norm, so later layer norms rescale what earlier components wrote.
     """
     if weights.config.norm != "pre":
         raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
@@ -106,7 +107,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
 
 
 def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
-    """Return the components, what each adds to the decoder's stream, [N, T, D], and the embedding norm's bias, [D]."""
+    """Return the components, the vectors they add to the stream, [N, T, D], and the embedding norm's bias, [D]."""
     summands, bias = embedding_summands(trace, weights, "decoder")
     components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
     for layer in range(weights.config.decoder_layers):

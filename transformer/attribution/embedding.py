@@ -12,11 +12,14 @@ from transformer.values.weights import Weights
 
 
 def embedding_summands(trace: Trace, weights: Weights, stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return a stack's token embeddings, the positional encodings if the model adds any, and a bias.
+    """Split the input of the encoder or decoder into token embeddings, positional encodings and a bias.
 
-    The embeddings and positional encodings, [1 or 2, T, D], and the bias, [D], sum to the stream. An embedding norm is
-    applied to each summand with the standard deviation of all summands together. The bias is the embedding norm's bias,
-    or 0 without an embedding norm. The trace must have details.
+    An embedding norm is applied to each summand separately, with the standard deviation of the sum. The trace must have
+    details.
+
+    Returns:
+        Token embeddings and, if the model adds any, positional encodings, [1 or 2, T, D]. Then the embedding norm's
+        bias, [D]; 0 without an embedding norm. Everything together sums to the input.
     """
     text = embedded_text(trace, weights, stack)
     summands = np.stack([text.scaled, *([] if text.positions is None else [text.positions])])

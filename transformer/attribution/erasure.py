@@ -1,8 +1,8 @@
 """Erasure: measures how the prediction changes when a token is hidden.
 
-Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". In this implementation,
-all other tokens cannot attend to the hidden token in any layer. Positions therefore stay the same, and the model reads
-only real tokens.
+Source: Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here, a hidden
+token stays in the input, but no other token can attend to it in any layer. Positions therefore stay the same, and the
+model reads only real tokens.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ BATCH_TOKENS = 2048
 def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Measure how much each target's log-probability falls when a token group is erased, in nats.
 
-    The decoder still reads the same prefix (teacher forcing). A step's own input token cannot be hidden from that step.
-    A group that only such a step could see has the score NaN.
+    The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. If no
+    other step can see a group, the group's score is NaN.
     """
     variants = [AS_TRAINED]
     source_groups, prefix_groups = run.source_groups, run.prefix_groups
@@ -54,9 +54,9 @@ def erased_log_probs(
 
     Args:
         model: model in evaluation mode.
-        trace: trace of the run, which supplies the tokens read and predicted.
+        trace: trace of the model run, which supplies the tokens read and predicted.
         targets: the R targets.
-        variants: the N interventions. Each may only hide tokens, from all other tokens in every layer.
+        variants: the N interventions to compute. Each may only hide tokens.
 
     Returns:
         Log-probabilities in nats, float64 [N, R].
@@ -85,12 +85,11 @@ def erased_log_probs(
 
 
 def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
-    """Number the distinct variants in order of first occurrence."""
     return {each: number for number, each in enumerate(dict.fromkeys(variants))}
 
 
 def _within(variant: Interventions, length: int) -> Interventions:
-    """Drop hidden target tokens at positions from `length` on, which the decoder does not read."""
+    """Drop hidden target tokens at positions from `length` on, because the decoder does not read them."""
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 

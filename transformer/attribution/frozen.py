@@ -1,4 +1,4 @@
-"""Freezes attention weights, layer-norm scales and activation factors, so that gradients treat them as constants."""
+"""Freezes attention weights, layer norm scales and activation factors, so that gradients treat them as constants."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from transformer.model.attention import scaled_dot_product_attention
 
 
 class Frozen(TorchFunctionMode):
-    """Context manager that makes the layers linear in embeddings and biases for gradients, in the current thread.
+    """Context manager that makes a model linear for gradients, in the current thread.
 
-    Outputs stay the same, but gradients are those of a linear function (Ali et al. 2022, "XAI for Transformers: Better
-    Explanations through Conservative Propagation", section 4; Modarressi et al. 2023, "DecompX").
+    Outputs stay the same, but gradients are those of a function that is linear in embeddings and biases. Sources: Ali
+    et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation", section 4; Modarressi et
+    al. 2023, "DecompX".
 
-    The five kinds of torch functions that the layers call are intercepted. No module is changed.
+    The torch functions that the layers call are replaced while the context is active. No module is changed.
 
     Args:
         bias: factor on every bias of the model, broadcastable to [B, T, D].
@@ -36,7 +37,7 @@ class Frozen(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Replace a torch function by its frozen version, if there is one."""
+        """Call the frozen version of a torch function, if there is one."""
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
@@ -64,5 +65,5 @@ class Frozen(TorchFunctionMode):
         return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:
-        """Return the activation y = f(x) as x times a constant factor, which is 0 where x is 0."""
+        """Return the activation y = f(x) as x times the constant y / x; the constant is 0 where x is 0."""
         return x * torch.where(x == 0, 0.0, y / x).detach()

@@ -1,6 +1,6 @@
-"""Frozen gradient: splits a logit into exact terms, each an input times the logit's gradient.
+"""Frozen gradient attribution: splits a logit into exact terms, each an input times the logit's gradient.
 
-With constant attention weights, layer-norm scales and activation factors, a Transformer is linear in its embeddings,
+With constant attention weights, layer norm scales and activation factors, a Transformer is linear in its embeddings,
 positional encodings and biases. The logit is then the sum of each input times its gradient (Ali et al. 2022, "XAI for
 Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023, "DecompX: Explaining
 Transformers Decisions by Propagating Token Decomposition").
@@ -24,7 +24,7 @@ REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
 def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Split each target's logit into one term per token; the remainders are the terms of positions and biases."""
+    """Split each target's logit into one term per token; the terms of positions and biases are the remainders."""
     trace = run.trace
     per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []
@@ -40,12 +40,12 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
     """Split each target's logit into exact terms.
 
     Returns:
-        The source tokens' terms [B, S], the prefix tokens' terms [B, T]. Then the terms of the source positions, the
-        target positions and the biases, and the logit, [B] each.
+        Terms of the source tokens, [B, S], and of the prefix tokens, [B, T]. Then four arrays [B]: terms of the source
+        positions, the target positions and the biases, and the logit.
     """
     batch, device = len(targets), model.device
     with torch.enable_grad():
-        # To get a single term for many numbers, multiply them by a common factor of 1. The term is the gradient with
+        # To combine many inputs into one term, multiply them by a common factor of 1. The term is the gradient with
         # respect to this factor (Euler's theorem).
         source_factor, prefix_factor, bias = (
             torch.ones(batch, 1, 1, device=device, requires_grad=True) for _ in range(3)
@@ -56,8 +56,8 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
             for positions, side in ((model.source_positions, x), (model.target_positions, y))
         )
         with Frozen(bias):
-            # The model already adds the positional encodings. Adding (factor - 1) times them changes nothing, but gives
-            # their gradient.
+            # The model already adds the positional encodings. Adding (factor - 1) times the encodings changes nothing,
+            # but makes their gradient available.
             memory = model.encode(x + (source_factor - 1) * source_positions, None)
             hidden = model.decode(y + (prefix_factor - 1) * target_positions, memory)
         logits = objective(model, hidden, trace, targets, log_probs=False, bias=bias)

@@ -1,10 +1,10 @@
-"""The sub-layers of a model run as linear maps, head by head, in float64.
+"""Sub-layers of one model run as linear maps, separated by head, in float64.
 
-Attention weights, layer-norm scales and activation factors are constants, as in `transformer.attribution.frozen`. In
-addition, each head and feed-forward network is separate, as is what each contributes to the input of every other.
+Attention weights, layer norm scales and activation factors are held constant, as in `transformer.attribution.frozen`.
+In addition, the contribution of each head or feed-forward network to every later input is kept separate.
 
-Letters: W writers, R heads of a sub-layer (1 for a feed-forward network), T query positions, S key positions, D model
-width, K head width.
+Letters: W writers (components that add to a residual stream), R heads of a sub-layer (1 for a feed-forward network), T
+query positions, S key positions, D model width, K head width.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True)
 class SubLayerId:
-    """Identifies a sub-layer by stack, 0-based layer and part."""
+    """Identifies a sub-layer: encoder or decoder, 0-based layer, and type of sub-layer."""
 
     stack: Stack
     layer: int
@@ -47,20 +47,20 @@ class SubLayerId:
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A layer norm with its standard deviations, [T, 1], held constant; the identity if `gain` is None."""
+    """A layer norm with constant standard deviations, [T, 1]; the identity if `gain` is None."""
 
     gain: np.ndarray | None = None
     bias: np.ndarray | float = 0.0
     deviation: np.ndarray | float = 1.0
 
     def linear(self, vectors: np.ndarray, at: int | slice = slice(None)) -> np.ndarray:
-        """Apply the norm without its bias to each summand of the input, [..., T, D]; `at` selects one position."""
+        """Apply the norm's linear part to vectors that add up to the input, [..., T, D]; `at` selects a position."""
         if self.gain is None:
             return vectors
         return linear_layer_norm(vectors, self.gain, np.asarray(self.deviation)[at])
 
     def adjoint(self, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient of the norm's input, given the gradient of the norm's output, [..., T, D]."""
+        """Return the gradient at the norm's input, given the gradient at the norm's output, [..., T, D]."""
         return self.centred(gradient) / self.deviation
 
     def centred(self, gradient: np.ndarray) -> np.ndarray:
@@ -75,17 +75,17 @@ class FrozenNorm:
 class FrozenLayer:
     """A sub-layer as a linear map.
 
-    Head r writes, at position t, the sum over s of mix[r, t, s] times a linear function of the input at s.
+    At position t, head r writes the sum over s of mix[r, t, s] times a linear function of the input at s.
 
     Attributes:
         place: identifies the sub-layer.
         before: residual stream before the sub-layer, [T, D].
-        looks: norm of the stream from which the queries are computed.
-        read: norm of the stream from which the keys and values are computed.
-        after: norm of the stream after the sub-layer; the identity in pre-norm models.
+        looks: norm before the query projection.
+        read: norm before the key and value projections.
+        after: norm after the residual connection; the identity in pre-norm models.
         mix: attention weights, [R, T, S]; the identity matrix for a feed-forward network.
         written: each head's output, [R, T, D].
-        constant: part of `written` that does not depend on a stream, [R, T, D].
+        constant: part of `written` that comes from biases rather than from the input, [R, T, D].
         bias: output bias of the sub-layer, [D].
         factor: output of the activation function divided by its input, [T, F]; None for attention.
     """
@@ -102,7 +102,7 @@ class FrozenLayer:
     factor: np.ndarray | None
 
     def pulled(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
-        """Return the gradient of the sub-layer's input, [R, T, D], given the gradient of the output, [T, D]."""
+        """Return the gradient at each head's input, [R, T, D], given the gradient at the sub-layer's output, [T, D]."""
         place = self.place
         if place.kind is not None:
             projections = weights.attention(place.kind, place.layer)
@@ -114,7 +114,7 @@ class FrozenLayer:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """The terms that sum to a residual stream at one point of the model.
+    """A residual stream at one point of the model, split into the contributions of components.
 
     Attributes:
         writers: each writer's contribution after all norms so far, [W, T, D]. The writers are the embeddings, the
@@ -130,15 +130,15 @@ class Streams:
 
 
 class FrozenRun:
-    """A model run in which everything nonlinear is fixed at its observed value.
+    """A model run in which everything nonlinear is held constant at its observed value.
 
     Attributes:
         layers: the sub-layers in execution order.
-        output: norm at the output of each stack.
-        last: residual stream at the end of each stack, [T, D].
+        output: norm at the output of the encoder and of the decoder.
+        last: residual stream at the end of the encoder and of the decoder, [T, D] each.
 
     Raises:
-        ValueError: the trace has interventions, or the model does not use full attention with one key per token.
+        ValueError: the trace has interventions, or the model's attention is not full attention with one key per token.
     """
 
     def __init__(self, trace: Trace, weights: Weights) -> None:
@@ -167,11 +167,11 @@ class FrozenRun:
             self.output[stack] = self._norm(f"{stack}_norm", x, "pre")
 
     def stack_output(self, stack: Stack, last: np.ndarray) -> np.ndarray:
-        """Return a stack's output, given the stream after the last layer, [..., T, D], without freezing anything."""
+        """Return a stack's output from the stream after the last layer, [..., T, D], with the actual, unfrozen norm."""
         return self._normed(f"{stack}_norm", last, "pre")
 
     def after(self, place: SubLayerId, summed: np.ndarray) -> np.ndarray:
-        """Return the stream after a sub-layer, given input plus output, [..., D], without freezing anything."""
+        """Return the stream after a sub-layer from the sum of input and output, [..., D]. The norm is not frozen."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
     def embedded(self, stack: Stack) -> np.ndarray:
@@ -179,7 +179,7 @@ class FrozenRun:
         return self._embedded[stack].writers
 
     def steps(self) -> Iterator[tuple[FrozenLayer | None, Mapping[Stack, Streams]]]:
-        """Yield each sub-layer with the streams before it, then None with the final streams."""
+        """Yield each sub-layer with the residual streams before it, then None with the final streams."""
         streams: Mapping[Stack, Streams] = self._embedded
         for layer in self.layers:
             yield layer, streams
@@ -192,7 +192,7 @@ class FrozenRun:
         yield None, streams
 
     def streams_before(self, place: SubLayerId | None) -> Mapping[Stack, Streams]:
-        """Return the streams before a sub-layer; for None, the final streams."""
+        """Return the residual streams before a sub-layer; None stands for the end of the model."""
         return next(streams for layer, streams in self.steps() if (layer and layer.place) == place)
 
     def at(self, place: SubLayerId) -> FrozenLayer:
@@ -200,7 +200,7 @@ class FrozenRun:
         return next(layer for layer in self.layers if layer.place == place)
 
     def run(self, place: SubLayerId, x: np.ndarray, memory: np.ndarray | None, notes: Notes) -> np.ndarray:
-        """Run a sub-layer on streams [B, T, D] without freezing anything, and return the streams after it."""
+        """Run a sub-layer, unfrozen, on streams [B, T, D], and return the streams after the sub-layer."""
         parameters = select(self.weights.arrays, f"{place.stack}_layers.{place.layer}")
         config = self.weights.config
         if place.kind is None:
@@ -226,7 +226,7 @@ class FrozenRun:
         else:
             expanded, hidden = noted["expanded"][0], noted["hidden"][0]
             expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
-            # The factor is arbitrary where the activation's input is 0.
+            # If the activation's input is 0, any factor gives the right product.
             factor = np.divide(hidden, expanded, out=np.zeros_like(hidden), where=expanded != 0)
             mix, bias = np.eye(len(x))[None], np.zeros(x.shape[-1])
             written = (hidden @ contract.matrix + contract.bias)[None]
@@ -237,7 +237,10 @@ class FrozenRun:
         return FrozenLayer(place, x, looks, read, after, mix, written, constant, bias, factor), x_after
 
     def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
-        """Freeze the norm of x [T, D]; the identity if `where`, "pre" or "post", is not the model's norm placement."""
+        """Freeze the norm of x, [T, D].
+
+        Return the identity if `where` ("pre" or "post") is not the model's norm placement.
+        """
         if self.weights.config.norm != where:
             return FrozenNorm()
         deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)

@@ -1,10 +1,10 @@
-"""The attribution graph of a prediction: how much of the logit each token, head or feed-forward network passed to
-others.
+"""The attribution graph of a prediction: how much of the logit flows between tokens, heads and feed-forward networks.
 
-With all nonlinear operations frozen, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical Framework for
-Transformer Circuits"). A node's value is the part of the logit that passes through the node's output. An edge is the
-part of the receiver's value that the sender wrote. Biases are senders too. A node's incoming edges add up to the node's
-value, and so do the outgoing edges. No dictionary is trained, unlike in Ameisen et al. 2025, "Circuit Tracing".
+With all nonlinear operations held constant, the logit is a sum over paths (Elhage et al. 2021, "A Mathematical
+Framework for Transformer Circuits"). A node's value is the part of the logit that passes through the node's output. An
+edge's value is the part of the receiver's value that the sender wrote. Biases are senders too. A node's incoming edges
+add up to the node's value, and so do the outgoing edges. No dictionary is trained, unlike in Ameisen et al. 2025,
+"Circuit Tracing".
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from transformer.values.kinds import Kind
 from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
-# Edges with a smaller magnitude, in logits, count towards the sums but are not stored.
+# Edges below this magnitude, in logits, count in the sums but are not stored.
 SMALLEST = 0.005
-# Maximum number of nodes in a drawing; the eye cannot follow more.
+# Maximum number of nodes in a drawing; larger graphs are unreadable.
 MAX_NODES = 30
 
 
@@ -35,10 +35,10 @@ class Node:
     """A model component at a token position.
 
     Attributes:
-        kind: kind of node. A token node stands for embedding and positional encoding together. A bias node stands for
-            all biases that nodes of one stack read.
+        kind: type of node. A token node combines embedding and positional encoding. A bias node combines all biases
+            that affect the nodes of one stack.
         place: sub-layer of a head or feed-forward network; None for other nodes.
-        stack: stack whose residual stream the node writes to.
+        stack: stack with the residual stream that the node writes to.
         head: 0-based head; None for a node that is not a head.
         position: position of the token or of the query; -1 for the target and for a bias.
     """
@@ -55,23 +55,23 @@ class Node:
         return self.place.kind if self.place else None
 
 
-# Sender and receiver of an edge.
+# An edge as (sender, receiver).
 Path = tuple[Node, Node]
 
 
 @dataclass(frozen=True, eq=False)
 class AttributionGraph:
-    """All nodes except the biases, and all edges that are not negligible; float64, logits.
+    """Nodes and edges of an attribution graph, without bias nodes and negligible edges; float64, in logits.
 
     Attributes:
-        nodes: the N nodes, each after all nodes that it reads from; the target is last.
-        values: value of each node, computed from what the node wrote, [N].
-        inflow: sum of the edges into each node, including negligible ones, [N]; 0 for tokens.
+        nodes: the N nodes, each after all nodes that have an edge into it; the target is last.
+        values: value of each node, computed from the node's output, [N].
+        inflow: sum of the edges into each node, including edges that are not stored, [N]; 0 for tokens.
         biases: edge from the biases into each node, [N]; 0 for tokens.
         own: part of each node's value that comes from no other node, [N]: a token's whole value, 0 for other nodes.
         senders, receivers: node indices at the two ends of each edge, [E].
         edges: value of each edge, [E].
-        flow: sum of the magnitudes of all edges, including negligible ones.
+        flow: sum of the magnitudes of all edges, including edges that are not stored.
     """
 
     nodes: tuple[Node, ...]
@@ -85,7 +85,7 @@ class AttributionGraph:
     flow: float
 
     def error(self) -> np.ndarray:
-        """Return the absolute difference between each node's value and the sum of what it receives, [N]."""
+        """Return the absolute difference between each node's value and the sum of its incoming edges, [N]."""
         return abs(self.sums - self.values)
 
     @property
@@ -94,24 +94,24 @@ class AttributionGraph:
         return self.inflow + self.biases + self.own
 
     def bias(self, stack: Stack) -> float:
-        """Return the value of a stack's bias node: everything that the biases pass on."""
+        """Return the value of a stack's bias node: the sum of the edges from the biases into the stack's nodes."""
         return float(sum(self.biases[at] for at, node in enumerate(self.nodes) if node.stack == stack))
 
     def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
-        """Return the (sender, receiver) pairs of some edges."""
+        """Return the given edges as (sender, receiver) pairs."""
         return tuple((self.nodes[self.senders[edge]], self.nodes[self.receivers[edge]]) for edge in edges)
 
 
 @dataclass(frozen=True, eq=False)
 class PrunedGraph:
-    """The part of a graph whose nodes are connected to the target by large edges.
+    """The part of an attribution graph that large edges connect to the target.
 
     Attributes:
         threshold: smallest magnitude of an edge, logits.
         nodes: node indices in increasing order.
         edges: edge indices, largest magnitude first.
-        biased: indices of the nodes whose edge from the biases has at least the threshold's magnitude.
-        kept: fraction of `AttributionGraph.flow` that these edges carry.
+        biased: indices of the nodes with an edge from the biases of at least the threshold's magnitude.
+        kept: fraction of `AttributionGraph.flow` that the pruned graph's edges carry.
     """
 
     threshold: float
@@ -122,11 +122,11 @@ class PrunedGraph:
 
 
 def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALLEST) -> AttributionGraph:
-    """Build the graph of a target's logit or logit difference, summed over the target's positions.
+    """Build the attribution graph of a logit or logit difference, summed over the target's positions.
 
     Args:
         run: frozen run of the trace to explain.
-        target: the prediction.
+        target: the prediction to explain.
         smallest: smallest magnitude of an edge to store, logits.
     """
     directions, offset = output_directions(run, target)
@@ -196,7 +196,7 @@ def _backward(
 
 
 class _Forward:
-    """Follows each writer's contribution from the embeddings upwards, and collects the edges into every sub-layer."""
+    """Traces each component's contribution in a forward pass, and collects the edges into every sub-layer."""
 
     def __init__(
         self,
@@ -212,7 +212,8 @@ class _Forward:
         self.biases: list[np.ndarray] = []
         self.edges: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.flow = 0.0
-        # For each writer, the node index at position 0; the nodes at the next positions follow.
+        # For each component that writes to a stream, the index of the node at position 0. Nodes
+        # of later positions follow.
         self.writers: dict[Stack, list[int]] = defaultdict(list)
 
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:
@@ -239,7 +240,7 @@ class _Forward:
         return AttributionGraph(tuple(self.nodes), values, inflow, biases, own, senders, receivers, edges, self.flow)
 
     def _merged(self, writers: np.ndarray, stack: Stack) -> np.ndarray:
-        """Merge embedding and positional encoding into one writer, because a token is one node."""
+        """Add up the contributions of embedding and positional encoding, because a token is a single node."""
         parts = len(self.run.embedded(stack))
         return np.concatenate((writers[:parts].sum(axis=0, keepdims=True), writers[parts:]))
 
@@ -247,7 +248,7 @@ class _Forward:
         place, norm = layer.place, layer.read
         gradient, read = self.gradients[place], self.read[place]
         heads, rows, width = read.shape
-        # The standard deviation belongs to the position that is read, so divide after the product.
+        # The standard deviation depends on the key position, so divide after the product.
         scaled = norm.centred(read)
         parts = (writers.reshape(-1, width) @ scaled.reshape(-1, width).T).reshape(*writers.shape[:2], heads, rows)
         parts *= (layer.mix / np.broadcast_to(norm.deviation, (layer.mix.shape[-1], 1))[:, 0]).transpose(2, 0, 1)
@@ -259,7 +260,7 @@ class _Forward:
     def _add(
         self, stack: Stack, place: SubLayerId | None, values: np.ndarray, inflow: np.ndarray, biases: np.ndarray
     ) -> None:
-        """Add nodes [R, T] with the given values."""
+        """Append the nodes of one or more heads, with values [R, T]."""
         kind: NodeKind = "token" if place is None else "head" if place.kind else "feed-forward"
         for head in range(len(values)):
             self.writers[stack].append(len(self.nodes))
@@ -273,7 +274,7 @@ class _Forward:
         self.biases.append(biases)
 
     def _keep(self, stack: Stack, parts: np.ndarray, first: int) -> None:
-        """Store the edges [W, S, R, T] from a stack's writers into the nodes from index `first` on."""
+        """Store the edges, [W, S, R, T], from a stack's components to the nodes that start at index `first`."""
         sizes = abs(parts)
         self.flow += float(sizes.sum())
         writer, position, *receiver = np.nonzero(sizes >= max(self.smallest, np.finfo(float).tiny))

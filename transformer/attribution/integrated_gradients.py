@@ -21,7 +21,7 @@ from transformer.values.trace import Trace
 
 # Number of integration steps, doubled until the error is small enough.
 MIN_STEPS, MAX_STEPS = 32, 256
-# Largest error, relative to the whole change that the scores should add up to, or to 1 nat if the change is smaller.
+# Largest allowed integration error, relative to the change in log-probability, or to 1 nat if the change is smaller.
 TOLERANCE = 0.05
 
 
@@ -42,7 +42,7 @@ def integrate(
 ) -> list[Tensor]:
     """Compute a function's integrated gradients from the baseline 0, by the trapezoidal rule.
 
-    The points on the straight path are a = v^2 for equal steps of v. More points are therefore near the baseline, where
+    The points on the straight path are a = v^2 for equally spaced v. This puts more points near the baseline, where
     layer normalisation changes fastest.
 
     Args:
@@ -50,13 +50,13 @@ def integrate(
         inputs: the inputs without the batch dimension B.
         steps: number of intervals.
         batch: number of points to compute at once.
-        coarser: result for half as many steps, if known; then only the new points in between are computed.
+        coarser: result for half as many steps, if known; then only the points in between are computed.
 
     Returns:
         For each input, a float64 tensor on the CPU with the input's shape.
     """
     v = torch.arange(1, steps + 1, 1 if coarser is None else 2) / steps
-    # da = 2v dv, so the point v = 0 has weight 0; v = 1 has half weight, as in the trapezoidal rule.
+    # Since da = 2v dv, the point v = 0 has weight 0. By the trapezoidal rule, v = 1 has half weight.
     shares = torch.where(v == 1, v, 2 * v) / steps
     # Sum on the CPU, because not every device supports float64.
     sums = [torch.zeros(x.shape, dtype=torch.float64) for x in inputs]
@@ -76,7 +76,7 @@ def integrate(
 
 
 def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a target's scores over source [S] and prefix [T], and the difference [] to which they should add up."""
+    """Return source scores, [S], prefix scores, [T], and the value that all scores should add up to, []."""
     inputs = embed(model, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from transformer.values.weights import Weights
 def attribute(
     model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool
 ) -> Attribution:
-    """Explain predictions with the named method; `transformer.Translator.attribute` documents arguments and errors."""
+    """Explain predictions with the named method. For arguments and errors, see `transformer.Translator.attribute`."""
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
     positions = range(len(trace.predicted_tokens))

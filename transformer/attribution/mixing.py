@@ -1,4 +1,7 @@
-"""Mixing matrices: how much of each input position a layer mixes into each output position. Rollout multiplies them."""
+"""Mixing matrices: how much of each input position an attention layer mixes into each output position.
+
+Rollout multiplies the matrices of all layers.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,16 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Mixing:
-    """Share of each input position in each output position, per attention layer, including the residual connection.
+    """How much of each input position is in each output position, per attention layer with its residual connection.
 
-    L layers, S source tokens, T target tokens; float64. Each row sums to 1. In cross-attention, the sum includes the
-    row's share in `residual`.
+    For L layers, S source tokens and T target tokens; float64. Each row sums to 1. In cross-attention, a row and its
+    share in `residual` together sum to 1.
 
     Attributes:
         encoder: shares in the encoder's self-attention, [L, S, S].
         decoder: shares in the decoder's self-attention, [L, T, T].
-        cross: shares in cross-attention, [L, T, S].
-        residual: share of the decoder's own stream after cross-attention, [L, T].
+        cross: shares of the source tokens in cross-attention, [L, T, S].
+        residual: share of the decoder's residual connection in cross-attention, [L, T].
     """
 
     encoder: np.ndarray

@@ -1,7 +1,7 @@
-"""Attribution by the norms of the vectors that attention adds up.
+"""Attribution by vector norms: the length of the vector that each position adds to an attention layer's output.
 
-The method is from Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
-section 3. A layer sums the vectors of its heads before taking the norm, so heads with opposite vectors cancel out.
+Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms", section 3.
+The vectors of all heads are added before taking the norm, so opposite vectors cancel out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformer.values.weights import Weights
 
 
 def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Return each vector's share of the norms in a row, averaged over layers. The run's trace must have details."""
+    """Compute each position's share of the vector norms in a row, averaged over layers. The trace must have details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
     return shares("norms", run.trace, targets, source, prefix)
 

@@ -13,12 +13,12 @@ from transformer.attribution.frozen import Frozen
 from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
-# Maximum number of source and target tokens in one batch, so that a pass with gradients needs only a few hundred MB.
+# Maximum number of source and target tokens in one batch. A pass with gradients then needs only a few hundred MB.
 BATCH_TOKENS = 1024
 
 
 def tokens_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return the token ids that the encoder reads [S] and that the decoder reads [T]."""
+    """Return the token ids that the encoder reads, [S], and that the decoder reads, [T]."""
     source, prefix = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 
@@ -33,7 +33,7 @@ def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[
 
 
 def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
-    """Pad scores over the prefix up to the last target, [..., T'], with zeros to the whole prefix, [..., T]."""
+    """Pad scores with zeros from the prefix up to the last target, [..., T'], to the whole prefix, [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_tokens) - scores.shape[-1]))
 
 
@@ -56,11 +56,11 @@ def objective(
     Args:
         model: model in evaluation mode.
         hidden: decoder output, [B, T, D].
-        trace: trace of the run, which supplies the predicted tokens.
+        trace: trace of the model run, which supplies the predicted tokens.
         targets: one target per row, or a single target for all rows.
-        log_probs: whether to return log-probabilities in nats instead of logits. Differences between alternative tokens
-            are the same in both.
-        bias: factor on the output projection's bias in a frozen run, [B, 1, 1].
+        log_probs: whether to return log-probabilities in nats rather than logits. The difference between two tokens is
+            the same either way.
+        bias: factor on the output projection's bias, [B, 1, 1], if the model is linearised by `Frozen`; otherwise None.
     """
     if len(targets) == 1:
         targets = list(targets) * len(hidden)
@@ -69,7 +69,7 @@ def objective(
         rows += [row] * len(target.positions)
         positions += target.positions
         taken += [trace.predicted_tokens[position].id for position in target.positions]
-        # A target without an alternative token is compared with id -1, which has the score 0.
+        # Id -1 means that there is no alternative token to compare with; `_picked` gives it the score 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)
     read = hidden[index, torch.tensor(positions, device=hidden.device)]  # [B, T, D] -> [N, D]
@@ -82,6 +82,6 @@ def objective(
 
 
 def _picked(scores: Tensor, ids: Sequence[int]) -> Tensor:
-    """Pick one id's score from each row of scores [N, V], giving [N]; id -1 has the score 0."""
+    """Return one id's score from each row of [N, V], as [N]; id -1 has the score 0."""
     wanted = torch.tensor(ids, device=scores.device)
     return scores.gather(1, wanted.clamp(min=0)[:, None])[:, 0] * (wanted >= 0)

@@ -1,9 +1,9 @@
 """Path patching: measures how a prediction changes when one edge of its attribution graph is cut.
 
-The receiver reads its stream without the sender's contribution (Wang et al. 2023, "Interpretability in the Wild",
-section 3.1). The receiver's norm, attention and activation are computed again, and so is everything after the receiver.
-All other components still read the sender's contribution. The graph's prediction of this effect has norms, attention
-and activations frozen.
+The receiver reads the residual stream without the sender's contribution (Wang et al. 2023, "Interpretability in the
+Wild", section 3.1). The receiver's norm, attention and activation are recomputed, and so is everything after the
+receiver. All other components still read the sender's contribution. The attribution graph predicts this effect with
+norms, attention and activations held constant.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from transformer.attribution.graph import Node, Path, output_directions
 from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
-# Number of paths to cut in one batch, each in its own copy of the text.
+# Number of edges to cut in one batch, each in a separate copy of the text.
 TOGETHER = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
-    """Measure how much the target's logit falls when each path is cut, [P]; negative if the logit rises.
+    """Measure how much the target's logit falls when each edge is cut, [P]; negative if the logit rises.
 
     Args:
         run: frozen run of the trace.
-        target: the graph's target.
+        target: the prediction that the graph explains.
         paths: edges of the graph.
     """
     directions, _ = output_directions(run, target)
     cells = _cells(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
-    # Batch paths by the layer they lead into, because a batch has to run every layer from its lowest one upwards.
+    # A batch runs every layer from the first receiver's layer upwards, so batch edges that lead into the same layer.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
     for start in range(0, len(rows), TOGETHER):
@@ -46,7 +46,7 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
 
 
 def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
-    """Return, for each path, the stream [D] at the receiver's position after the receiver, with the path cut."""
+    """Cut each edge alone, and return the residual stream after the receiver, at the receiver's position, [D]."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
         place = layer.place if layer else None
@@ -68,14 +68,14 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
 
 
 def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
-    """Return the stream after a receiver that reads without the sender's contribution, at the receiver's position, [D].
+    """Cut one edge, and return the residual stream after the receiver, at the receiver's position, [D].
 
     Args:
         run: frozen run of the trace.
         place: the receiver's sub-layer.
         read: position at which the sender wrote.
-        receiver: node at the end of the path.
-        wrote: contribution of the sender, [D].
+        receiver: node at the end of the edge.
+        wrote: the sender's contribution, [D].
     """
     frozen, crosses = run.at(place), place.part == "cross_attention"
     x = frozen.before.copy()
@@ -101,7 +101,7 @@ def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrot
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:
-    """Return the decoder's final stream [B, T, D]; batch row b replaces the stream at the receiver of `changes[b]`."""
+    """Return the decoder's final stream, [B, T, D]; each batch row replaces the stream at one receiver."""
     places = [receiver.place for (_, receiver), _ in changes]
     first = next((number for number, layer in enumerate(run.layers) if layer.place in places), len(run.layers))
     x, memory = np.zeros(0), None
@@ -122,5 +122,5 @@ def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.
 
 
 def _score(run: FrozenRun, last: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Return the target's logit without the output bias, [B], given the decoder's final streams [B, T, D]."""
+    """Return the target's logit without the output bias, [B], from the decoder's final streams, [B, T, D]."""
     return (run.stack_output("decoder", last) * directions).sum(axis=(1, 2))

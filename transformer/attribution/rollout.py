@@ -1,8 +1,8 @@
 """Attention rollout through an encoder-decoder.
 
-For one stack: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 4. For both stacks:
-Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of
-the Transformer", section 3.
+Sources: Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 4, for one stack; Ferrando et al.
+2022, "Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the
+Transformer", section 3, for encoder and decoder together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformer.attribution.weights import mixing_by_weights
 
 
 def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
-    """Roll out the attention weights, with the residual connection as half of each layer."""
+    """Roll out the attention weights, with the residual connection counted as half of each layer."""
     source, prefix = roll_out(mixing_by_weights(run.trace))
     return shares("rollout", run.trace, targets, source, prefix)
 
@@ -26,7 +26,7 @@ def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     """Compute each input token's share in the decoder's output.
 
     Returns:
-        Shares over the source [T, S] and over the prefix [T, T]. At each position, both rows together sum to 1.
+        Shares over the source, [T, S], and over the prefix, [T, T]. At each position, both rows together sum to 1.
     """
     encoder = encoder_rollout(mixing)
     source = np.zeros_like(mixing.cross[0])
@@ -47,7 +47,7 @@ def encoder_rollout(mixing: Mixing) -> np.ndarray:
 
 
 def _product(shares: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return shares @ below, where a NaN row of `below` affects only rows with a nonzero share of it."""
+    """Return shares @ below. NaN rows of `below` affect only result rows with a nonzero share of them."""
     product = shares @ np.nan_to_num(below, nan=0.0)
     product[(shares > 0) @ np.isnan(below).any(axis=-1)] = np.nan
     return product

@@ -1,4 +1,4 @@
-"""Explains why a head looks at a position, by splitting the attention score into pairs of model components.
+"""Explains why a head attends to a position, by splitting the attention score into pairs of model components.
 
 A score is the dot product of a query and a key. With constant norm scales, query and key are each a sum over the
 components that wrote to a residual stream. The score is therefore a sum over pairs of components (Elhage et al. 2021,
@@ -16,8 +16,7 @@ from transformer.attribution.frozen_layers import FrozenNorm, FrozenRun, Streams
 from transformer.model.encodings import NO_POSITIONS, relative_positions, turn
 from transformer.values.trace import Kind
 
-# A sub-layer and a 0-based head. With None as the sub-layer, 0 is the embedding, 1 the positional encoding and 2 all
-# biases.
+# (sub-layer, 0-based head). If the sub-layer is None, 0 is the embedding, 1 the positional encoding and 2 all biases.
 Writer = tuple[SubLayerId | None, int]
 BIASES: Writer = (None, 2)
 
@@ -30,7 +29,7 @@ class ScorePairs:
         query_parts: the A terms of the query: the components that wrote to the query's stream, then the biases.
         key_parts: the B terms of the key: the components that wrote to the key's stream, then the biases.
         scores: contribution of each pair, [A, B].
-        distance: bias that relative positions add to the score; 0 in most models.
+        distance: relative-position bias added to the score; 0 in models without such biases.
     """
 
     query_parts: tuple[Writer, ...]
@@ -40,15 +39,14 @@ class ScorePairs:
 
     @property
     def total(self) -> float:
-        """The score: the sum of all pairs and the distance bias."""
+        """The attention score: the sum over all pairs, plus the relative-position bias."""
         return float(self.scores.sum()) + self.distance
 
     def largest(self, count: int) -> tuple[list[Writer | None], list[Writer | None], np.ndarray]:
-        """Return the `count` terms with the largest scores, and merge all other terms into a last row and column.
+        """Return the `count` leading terms of query and key; merge all other terms into a last row and column.
 
         Returns:
-            The terms of the query, the terms of the key, and the scores. None stands for the merged terms. The sum of
-            the scores stays the same.
+            Terms of the query, terms of the key, and scores with an unchanged sum. None stands for the merged terms.
         """
         rows = _leading(abs(self.scores).sum(axis=1), count)
         columns = _leading(abs(self.scores).sum(axis=0), count)
@@ -84,7 +82,7 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
 
 
 def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
-    """Split the normalised stream at a position into each writer's part and, last, the biases, [W + 1, D]."""
+    """Split the normalised stream at a position into contributions of components and, last, of biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 

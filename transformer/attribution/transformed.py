@@ -1,8 +1,9 @@
-"""The vectors that an attention layer and its residual connection add up, position by position.
+"""The vectors that an attention layer and its residual connection add up, one per input position.
 
-Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models",
-section 3: y_i = sum over j of T_i(x_j), plus biases. T_i(x_j) is the sum over the heads of a_ij f_h(x_j), plus x_i
-itself if j = i. In post-norm models, the linear part of the next layer normalisation is also applied to each vector.
+Source: Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language
+Models", section 3: y_i = sum over j of T_i(x_j), plus biases. T_i(x_j) is the sum over the heads of a_ij f_h(x_j), plus
+x_i itself if j = i. In post-norm models, the linear part of the next layer normalisation is also applied to each
+vector.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """Transformed vectors of one attention layer, with R rows, C columns and model width D; float64.
+    """The vectors that one attention layer and its residual connection add up; float64.
+
+    Letters: R rows, C columns, D model width.
 
     Attributes:
-        vectors: T_i(x_j), [R, C, D]. Cross-attention has an additional last column for the decoder's own stream.
+        vectors: T_i(x_j), [R, C, D]. Cross-attention has an additional last column for the residual connection.
         output: sum of the vectors and the biases, [R, D].
     """
 
@@ -33,7 +36,7 @@ class Transformed:
 
 
 def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Transformed:
-    """Compute the transformed vectors of one attention layer. The trace must have details."""
+    """Compute the vectors that one attention layer adds up. The trace must have details."""
     stack: Stack = "encoder" if kind == "encoder" else "decoder"
     part: Part = "cross_attention" if kind == "cross" else "self_attention"
     stream = trace.residual(stack, layer, part)[0].astype(np.float64)
@@ -54,7 +57,7 @@ def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Trans
 
 
 def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-    """Apply a layer normalisation to each summand of the norm's input: gain times (v - mean(v)) / s.
+    """Apply a layer normalisation to each summand of its input: gain times (v - mean(v)) / s.
 
     Args:
         vectors: summands v, [..., D].
@@ -65,7 +68,7 @@ def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarr
 
 
 def mixing_of(trace: Trace, weights: Weights, measure: Callable[[Transformed], np.ndarray]) -> Mixing:
-    """Build a Mixing; `measure` turns a layer's vectors into shares [R, C] that sum to 1 in each row."""
+    """Build mixing matrices; `measure` turns a layer's vectors into shares, [R, C], that sum to 1 in each row."""
 
     def measured(kind: Kind) -> np.ndarray:
         layers = range(len(trace.attention(kind)))

@@ -1,7 +1,7 @@
-"""Attention weights as an attribution, the baseline for all other methods.
+"""Attention weights as an attribution method, the baseline for all other methods.
 
-A weight shows where a head looks, not what information the head takes (Jain and Wallace 2019, "Attention is not
-Explanation").
+A weight shows where a head attends, not what information the head takes from there (Jain and Wallace 2019, "Attention
+is not Explanation").
 """
 
 from __future__ import annotations

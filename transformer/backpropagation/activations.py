@@ -19,7 +19,7 @@ ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def relu_derivative(x: np.ndarray) -> np.ndarray:
-    """Return 1 where x > 0, else 0. ReLU has no derivative at 0; the convention is 0 (Nair and Hinton 2010)."""
+    """Return 1 where x > 0, else 0. ReLU has no derivative at 0; 0 is the convention (Nair and Hinton 2010)."""
     return (x > 0).astype(x.dtype)
 
 
@@ -50,10 +50,10 @@ DERIVATIVES: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def activation(x: np.ndarray, name: Activation) -> tuple[np.ndarray, np.ndarray]:
-    """Apply an activation function elementwise, and also return the derivative, which the backward pass needs."""
+    """Return an activation function's values and derivatives, elementwise. The backward pass needs the derivatives."""
     return ACTIVATIONS[name](x), DERIVATIVES[name](x)
 
 
 def activation_backward(grad: np.ndarray, derivative: np.ndarray) -> np.ndarray:
-    """Return dx = dy * f'(x), any shape."""
+    """Return dx = dy * f'(x), for arrays of any shape."""
     return grad * derivative

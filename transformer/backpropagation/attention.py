@@ -15,13 +15,13 @@ from transformer.model.encodings import NO_POSITIONS, RelativePositionArrays, tu
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
-    """Reshape [B, T, D] to [B, H, T, K]. The inverse, `join_heads`, is also the backward function."""
+    """Reshape [B, T, D] to [B, H, T, K]. The backward function is the inverse, `join_heads`."""
     batch, length, _ = x.shape
     return x.reshape(batch, length, heads, -1).swapaxes(1, 2)  # [B, T, H, K] -> [B, H, T, K]
 
 
 def join_heads(x: np.ndarray) -> np.ndarray:
-    """Reshape [B, H, T, K] to [B, T, D]. The inverse, `split_heads`, is also the backward function."""
+    """Reshape [B, H, T, K] to [B, T, D]. The backward function is the inverse, `split_heads`."""
     batch, _, length, _ = x.shape
     return x.swapaxes(1, 2).reshape(batch, length, -1)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
@@ -54,12 +54,12 @@ def scaled_dot_product_attention(
     Args:
         query: queries Q, [..., T, K].
         key, value: keys K and values V, [..., S, K].
-        allowed: bool, broadcastable to [..., T, S], True where the query may look at the key; None allows everything.
+        allowed: bool, broadcastable to [..., T, S], True where the query may attend to the key; None allows everything.
         notes: receives scores and weights, [..., T, S].
-        biases: numbers added to s, broadcastable to [..., T, S]; as constants, they have no gradient.
+        biases: constants added to s, broadcastable to [..., T, S]. They get no gradient.
 
     Returns:
-        Output O, [..., T, K].
+        Output O, [..., T, K], and the values that the backward pass needs.
     """
     scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
     scores = notes.note("scores", scores if biases is None else scores + biases)
@@ -89,7 +89,7 @@ def scaled_dot_product_attention_backward(grad: np.ndarray, saved: AttentionSave
 
 
 class MultiHeadSaved(NamedTuple):
-    """Values saved by each part, and the angles by which queries and keys were rotated; None without a rotation."""
+    """Values that each part saved for the backward pass, and the rotation angles of queries and keys (or None)."""
 
     query: LinearSaved
     key: LinearSaved
@@ -120,16 +120,17 @@ def multi_head_attention(
 
     Args:
         x: input of the queries, [B, T, D].
-        memory: input of the keys and values, [B, S, D]; in self-attention, this is x.
+        memory: input of the keys and values, [B, S, D]; equal to x in self-attention.
         parameters: `in_projection` stacks W_Q, W_K and W_V, weight [3D, D] and bias [3D]. `out_projection` is W_O,
             weight [D, D] and bias [D].
         heads: number of heads H.
-        allowed: bool, broadcastable to [B, H, T, S], True where the query may look at the key; None allows everything.
+        allowed: bool, broadcastable to [B, H, T, S], True where the query may attend to the key; None allows
+            everything.
         notes: receives queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
-        relative: relative position biases for the scores, or rotations of queries and keys.
+        relative: relative-position biases for the scores, or rotations of queries and keys.
 
     Returns:
-        Output of the attention sub-layer, [B, T, D].
+        Output of the attention sub-layer, [B, T, D], and the values that the backward pass needs.
     """
     (w_query, w_key, w_value), (b_query, b_key, b_value) = (
         np.split(parameters[f"in_projection.{name}"], 3) for name in ("weight", "bias")
@@ -154,7 +155,7 @@ def multi_head_attention(
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
     """Apply the backward steps in reverse order: output projection, split, attention, join, input projections.
 
-    The inverse of a rotation is its transpose, so rotations are undone by the negative angles.
+    Rotations are undone by the negative angles, because the inverse of a rotation is its transpose.
 
     Args:
         grad: gradient of the output, dy [B, T, D].

@@ -1,4 +1,4 @@
-"""Stages of the backward pass through an attention sub-layer, from the output to the input."""
+"""Stages of the backward pass through an attention sub-layer, from output to input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.values.trace import Part
 
 
 def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of its input."""
+    """Yield the stages from the gradient of the attention output, [N, D], to the gradient of the attention input."""
     found, head, config, stack, rows = builder.found, builder.head, builder.found.config, builder.stack, builder.rows
     name = f"{stack}_layers.{builder.layer}.{part}"
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
@@ -143,7 +143,7 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
 
 
 def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
-    """Return the gradient that all heads together send back to their input."""
+    """Return the stage with the gradient of the attention input, summed over all heads."""
     found, name = builder.found, f"{builder.stack}_layers.{builder.layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
     grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
@@ -153,9 +153,9 @@ def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
     parts = {
         each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
-    # Two lines, so that the formula fits into narrow columns.
+    # Break the formula into two lines, so that it fits into narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"
     if part == "cross_attention":
-        # In cross-attention, keys and values are computed from the encoder's output.
+        # In cross-attention, keys and values are computed from the encoder's output instead.
         parts, formula = {"queries": parts["queries"]}, r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h"
     return builder.stage("read", "what all heads read", formula, f"B, {builder.rows}, D", f"{name}.read", Sum(parts))

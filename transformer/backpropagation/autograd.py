@@ -1,4 +1,4 @@
-"""Computes the gradients with torch's autograd, from the model in float64, to check the hand-written backward pass."""
+"""Computes the gradients with torch's autograd in float64, to check the hand-written backward pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class AutogradResult:
 
 
 def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> AutogradResult:
-    """Compute loss and gradients on a copy of the model, so that the hooks see no other run.
+    """Compute loss and gradients with torch, on a float64 copy of the model.
+
+    Hooks are registered on the copy, so other model runs are not affected.
 
     Args:
         parameters: parameters by name, float64; a shared parameter has one entry.
@@ -73,7 +75,7 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
     Args:
         parameters: parameters by name; a shared parameter has one entry.
         config: model configuration.
-        length: length of the longest text, up to which positional encodings are computed in float64.
+        length: number of positions for which to compute positional encodings in float64.
     """
     with SkippedInitialisation():
         model = Transformer(config).double().eval()
@@ -87,11 +89,11 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
 
 
 def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
-    """Collect both stacks' intermediate results, under the names that `transformer.backpropagation` uses.
+    """Collect the intermediate results of both stacks, under the names that `transformer.backpropagation` uses.
 
     Args:
         seen: inputs and outputs of modules, by name.
-        record: recorder of the same model run.
+        record: recorder of the model run that filled `seen`.
         config: model configuration.
     """
     points = {}
@@ -120,7 +122,6 @@ def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerCon
 
 
 def _keep(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-    """Return a hook that stores a module's input and output in `seen`."""
 
     def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         seen[f"{name}.input"], seen[f"{name}.output"] = inputs[0], output

@@ -22,7 +22,7 @@ def cross_entropy(
 ) -> tuple[float, CrossEntropySaved]:
     """Return L = -sum_v y_v log p_v with p = softmax(z), summed over the positions that count, in nats.
 
-    Without smoothing, y is 1 for the correct token and 0 for all others. Smoothing by e takes the share e from the
+    Without smoothing, y is 1 for the correct token and 0 for all others. Label smoothing takes a share e from the
     correct token, and spreads it evenly over the whole vocabulary. Source: Szegedy et al. 2016, "Rethinking the
     Inception Architecture", section 7.
 
@@ -31,6 +31,9 @@ def cross_entropy(
         labels: ids of the correct tokens, [B, T].
         counted: whether each position counts, bool [B, T]; False for padding and for positions to ignore.
         label_smoothing: share e, at least 0 and below 1.
+
+    Returns:
+        The loss L, and the values that the backward pass needs.
     """
     vocabulary = logits.shape[-1]
     targets = np.full(logits.shape, label_smoothing / vocabulary)
@@ -45,8 +48,8 @@ def cross_entropy(
 def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
     """Return dz = p - y at the positions that count, and 0 elsewhere.
 
-    The derivatives of softmax and logarithm cancel. dz is each token's excess probability, and each row sums to 0.
-    Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
+    The derivatives of softmax and logarithm cancel. dz is how much too high each token's probability is, and each row
+    sums to 0. Source: Bishop 2006, "Pattern Recognition and Machine Learning", equation 4.109.
 
     Returns:
         Gradient dz, [B, T, V].

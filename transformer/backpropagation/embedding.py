@@ -29,11 +29,11 @@ def embedding(
         ids: token ids w, [B, N].
         table: embedding table E, [V, D].
         positions: positional encodings P, [N, D]; None if the model adds none.
-        config: says whether embeddings are scaled, and whether positional encodings are learned.
+        config: determines whether embeddings are scaled, and whether positional encodings are learned.
         notes: receives tokens (the rows of E) and summed (x), [B, N, D] each.
 
     Returns:
-        Output x, [B, N, D].
+        Output x, [B, N, D], and the values that the backward pass needs.
     """
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
     x = scale * notes.note("tokens", table[ids])
@@ -46,8 +46,8 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     """Return dE and, if positional encodings are learned, dP.
 
     dE[v] is sqrt(D) times the sum of dx over all occurrences of token v. A token that occurs twice therefore gets both
-    gradients. A lookup is a product with a one-hot vector, so only looked-up rows get a gradient. dP[n] is the sum of
-    dx[n] over the batch. Computed positional encodings have no parameter, and therefore no gradient.
+    gradients, and a token that does not occur gets none. dP[n] is the sum of dx[n] over the batch. Computed positional
+    encodings have no parameter, and therefore no gradient.
 
     Args:
         grad: gradient of the output, dx [B, N, D].
@@ -60,7 +60,7 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     ids, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("summed", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
-    # For a row that is looked up twice, `table[ids] += ...` would add only one of the gradients.
+    # If an id occurs twice, `table[ids] += ...` would add only one of the gradients.
     np.add.at(table, ids, tokens)
     gradients = {"embedding.weight": table}
     if learned is not None:

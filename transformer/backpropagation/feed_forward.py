@@ -38,7 +38,7 @@ def feed_forward(
         notes: receives expanded and hidden, [B, T, F], the values before and after f.
 
     Returns:
-        Output y, [B, T, D].
+        Output y, [B, T, D], and the values that the backward pass needs.
     """
     expanded, expand_saved = linear(x, parameters["expand.weight"], parameters["expand.bias"])
     hidden, derivative = activation(notes.note("expanded", expanded), name)

@@ -1,4 +1,4 @@
-"""Approximates a gradient without a formula: changes one number slightly, and measures how the loss changes."""
+"""Approximates a gradient numerically: changes one number slightly, and measures the change of the loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from transformer.backpropagation.gradients import LossInputs, loss
 from transformer.config import TransformerConfig
 
-# With a larger step, the loss's curvature would matter; with a smaller one, rounding. The error is about 1e-9.
+# A larger step adds error from the loss's curvature, a smaller step from rounding. Here, the error is about 1e-9.
 STEP = 1e-5
 
 
@@ -28,9 +28,9 @@ def finite_difference(
 
     Args:
         parameters, config, batch: as in `loss`.
-        name: name of the parameter or intermediate result that contains x.
-        at: index of x in that array.
-        shape: shape of that array.
+        name: name of the array that contains x, a parameter or an intermediate result.
+        at: index of x in the array.
+        shape: shape of the array.
         step: difference h.
     """
 

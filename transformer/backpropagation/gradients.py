@@ -42,7 +42,7 @@ class Gradients:
     Attributes:
         loss: loss summed over the positions that count, nats.
         values: every intermediate result, by name.
-        gradients: gradient of the loss with respect to each intermediate result, by the same names.
+        gradients: gradient of the loss with respect to each intermediate result, under the names in `values`.
         uses: gradient with respect to every use of a parameter. A shared parameter has several uses.
         parameters: gradient with respect to every parameter. A shared parameter appears under its first name, with the
             sum over all uses.
@@ -73,7 +73,7 @@ def loss(
         parameters: parameters by name, float64; a shared parameter has one entry.
         config: model configuration.
         batch: inputs of the loss.
-        nudges: numbers to add to some intermediate results, by name.
+        nudges: small arrays to add to intermediate results, by name.
     """
     logits, _ = transformer(parameters, config, batch.source, batch.target, batch.source_mask, Notes(nudges))
     return cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)[0]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Added to the variance to avoid a division by 0; torch uses the same value.
+# Added to the variance to avoid division by 0; torch uses the same value.
 EPSILON = 1e-5
 
 
@@ -27,14 +27,14 @@ class LayerNormGradients(NamedTuple):
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, LayerNormSaved]:
-    """Return y = gain * n + bias with n = (x - mean) / deviation; mean and deviation are over a position's D numbers.
+    """Return y = gain * n + bias with n = (x - mean) / deviation, normalised over the last axis.
 
     Args:
         x: input, [..., D].
         gain, bias: parameters, [D].
 
     Returns:
-        Output y, [..., D].
+        Output y, [..., D], and the values that the backward pass needs.
     """
     deviation = np.sqrt(x.var(axis=-1, keepdims=True) + EPSILON)
     normalised = (x - x.mean(axis=-1, keepdims=True)) / deviation

@@ -67,8 +67,11 @@ def encoder_layer(
         x: input, [B, S, D].
         parameters: the layer's parameters, by their names in a checkpoint.
         config: model configuration.
-        allowed: bool, broadcastable to [B, H, S, S], True where a query may look at a key; None allows everything.
+        allowed: bool, broadcastable to [B, H, S, S], True where a query may attend to a key; None allows everything.
         notes: receives the intermediate results.
+
+    Returns:
+        Output of the layer, and the values that the backward pass needs.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
     x, network = feed_forward_sublayer(x, parameters, config, notes)
@@ -101,6 +104,9 @@ def decoder_layer(
         allowed: self-attention mask, bool, broadcastable to [B, H, T, T].
         source_allowed: cross-attention mask, bool, broadcastable to [B, H, T, S].
         notes: receives the intermediate results.
+
+    Returns:
+        Output of the layer, and the values that the backward pass needs.
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
     x, cross_attention = attention_sublayer("cross_attention", x, memory, parameters, config, source_allowed, notes)
@@ -135,6 +141,9 @@ def attention_sublayer(
         config: model configuration.
         allowed: attention mask, bool; None allows everything.
         notes: receives the intermediate results.
+
+    Returns:
+        Residual stream after the sub-layer, and the values that the backward pass needs.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
@@ -149,7 +158,7 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> CrossGradients:
-    """Compute the gradients; the gradient of x is the sum over two paths, past the sub-layer and through it."""
+    """Compute the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
     notes = notes.of(part)
     written = write_backward(grad, saved.write, notes)
     attention = multi_head_attention_backward(written.y, saved.attention, notes)
@@ -175,7 +184,7 @@ def feed_forward_sublayer(
 
 
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
-    """Compute the gradients; the gradient of x adds up the residual path and the path through the network."""
+    """Compute the gradients. The gradient of x is a sum over two paths: residual connection and network."""
     notes = notes.of("feed_forward")
     written = write_backward(grad, saved.write, notes)
     network = feed_forward_backward(written.y, saved.network, notes)

@@ -21,7 +21,7 @@ class LinearGradients(NamedTuple):
 
 
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> tuple[np.ndarray, LinearSaved]:
-    """Return y = x W^T + b; W has torch's layout.
+    """Return y = x W^T + b, with W in torch's layout.
 
     Args:
         x: input, [..., I].
@@ -29,7 +29,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
         bias: bias vector b, [O]; None for no bias.
 
     Returns:
-        Output y, [..., O].
+        Output y, [..., O], and the values that the backward pass needs.
     """
     y = x @ weight.T
     return y if bias is None else y + bias, LinearSaved(x, weight)
@@ -38,7 +38,7 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) ->
 def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
     """Return dx = dy W, dW = dy^T x, and db = sum of dy over all positions.
 
-    An input number affects every output through one column of W. A weight is used at every position, so its gradient is
+    An input value affects every output through one column of W. A weight is used at every position, so its gradient is
     a sum over all positions. Source: Goodfellow, Bengio and Courville 2016, "Deep Learning", section 6.5.
 
     Args:
@@ -46,5 +46,5 @@ def linear_backward(grad: np.ndarray, saved: LinearSaved) -> LinearGradients:
         saved: values from the forward pass.
     """
     x, weight = saved
-    outputs, inputs = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])  # [N, O], [N, I]
+    outputs, inputs = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])  # outputs [N, O], inputs [N, I]
     return LinearGradients(x=grad @ weight, weight=outputs.T @ inputs, bias=outputs.sum(axis=0))

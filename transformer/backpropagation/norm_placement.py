@@ -1,4 +1,4 @@
-"""Measures gradient norms in each layer, for the model's norm placement and for the other placement.
+"""Compares gradient norms per layer between pre-norm and post-norm models.
 
 Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, compare models before training.
 In a post-norm model, the last layers have the largest gradients, so training needs a warm-up. In a pre-norm model, all
@@ -36,7 +36,7 @@ class GradientSizes:
 
 
 def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> GradientSizes:
-    """Measure a model's gradient norms; `parameters` are float64."""
+    """Measure a model's gradient norms; `parameters` must be float64."""
     found = gradients(parameters, config, batch)
     stream, network = {}, {}
     for stack, side, depth in zip(
@@ -63,7 +63,7 @@ def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInput
         config: model configuration, except for the norm placement.
         norm: norm placement.
         batch: inputs of the loss.
-        seed: seed of the weights; with the same seed, both norm placements get the same weights.
+        seed: seed for the weights; with the same seed, pre-norm and post-norm models get the same weights.
     """
     placed = replace(config, norm=norm)
     with torch.random.fork_rng(devices=[]):

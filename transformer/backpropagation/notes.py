@@ -1,6 +1,6 @@
-"""Stores intermediate results of a forward or backward pass by name, and defines how a page shows one.
+"""Named intermediate results of a forward or backward pass, and the format in which pages show them.
 
-Each stored result can be inspected, compared with another, or changed by a small amount (a nudge).
+A stored result can be inspected, compared, or changed by a small amount (a nudge).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """An intermediate result, as a page shows it.
+    """An intermediate result in the form that a page shows.
 
     Attributes:
         key: name of the stage in a page's URL; unique in a list of stages.
         stack: stack that the result belongs to; the generator counts as part of the decoder.
         layer: 0-based layer of the stack; None before the first layer and after the last.
-        name: usual name of this part of the model in the literature.
+        name: name of this model component in the literature.
         formula: formula in LaTeX, without dollar signs.
         letters: shape of `array` in letters, such as "B, T, D".
         array: the values.
@@ -40,18 +40,18 @@ class Stage:
 
 
 def rows_of(stack: Stack) -> str:
-    """Return the letter that stands for the number of positions in a stack."""
+    """Return the letter for the number of positions in a stack: S in the encoder, T in the decoder."""
     return "S" if stack == "encoder" else "T"
 
 
 class Notes:
-    """Intermediate results of a pass. Every part of the pass receives this object, like a `transformer.model.recorder`.
+    """Stores the intermediate results of a pass by name. Every part of the model receives this object.
 
     The forward pass stores values, and the backward pass stores gradients under the same names. Examples are "logits"
     and "encoder_layers.0.self_attention.scores".
 
     Args:
-        nudges: numbers to add to some results, by name, before the pass continues.
+        nudges: small arrays to add to some results, by name, before the pass continues.
 
     Attributes:
         values: stored results by name, in computation order.
@@ -63,7 +63,7 @@ class Notes:
         self._prefix = ""
 
     def note(self, name: str, value: np.ndarray) -> np.ndarray:
-        """Store a result, and return the value with which the pass continues: the result plus its nudge, if any."""
+        """Store a result, and return it. If `nudges` has an entry of this name, the entry is added first."""
         name = self._prefix + name
         if name in self._nudges:
             value = value + self._nudges[name]
@@ -71,17 +71,17 @@ class Notes:
         return value
 
     def of(self, part: str) -> Notes:
-        """Return a view of these notes for a part of the model; result names get the part's name as a prefix."""
+        """Return a view of these notes for a part of the model; names get the part's name as a prefix."""
         notes = Notes(self._nudges)
         notes.values, notes._prefix = self.values, f"{self._prefix}{part}."
         return notes
 
 
 def select(named: Mapping[str, T], part: str) -> dict[str, T]:
-    """Return the entries that belong to a part, under their names within the part."""
+    """Return the entries of one model part, without the part's name in front of the entries' names."""
     return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
 
 
 def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
-    """Add a part's name in front of the entries' names, the inverse of `select`."""
+    """Prefix every name with the name of a model part and a dot; the inverse of `select`."""
     return {f"{part}.{name}": each for name, each in named.items()}

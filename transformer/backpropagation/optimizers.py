@@ -55,17 +55,17 @@ def adam(
     betas: tuple[float, float] = (0.9, 0.98),
     epsilon: float = 1e-9,
 ) -> tuple[dict[str, np.ndarray], Moments]:
-    """Compute p = p - lr m / (sqrt(s) + epsilon), m and s being means of g and g² (Kingma and Ba 2015, algorithm 1).
+    """Compute p = p - lr m / (sqrt(s) + epsilon), with m and s running means of g and g².
 
-    m and s begin at 0, so they are too small in the first steps; a division by 1 - beta^t corrects this. The default
-    values are from "Attention Is All You Need", section 5.3.
+    m and s start at 0 and are too small in the first steps, so they are divided by 1 - beta^t. Source: Kingma and Ba
+    2015, algorithm 1. The default values are from "Attention Is All You Need", section 5.3.
 
     Args:
         parameters, gradients: p and g, by name.
         moments: state after the previous step; `Moments()` before the first step.
         learning_rate: lr.
         betas: fractions of m and of s that remain after a step, 0 to 1.
-        epsilon: small number that avoids a division by 0.
+        epsilon: small number that avoids division by 0.
 
     Returns:
         New parameters and new moments.

@@ -1,4 +1,4 @@
-"""Residual connection and layer norm around a sub-layer f, in both orders.
+"""Residual connection and layer norm around a sub-layer f, for pre-norm and post-norm.
 
 Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1). Pre-norm is x + f(norm(x)) (Xiong et al. 2020,
 "On Layer Normalization in the Transformer Architecture"). As in `transformer.model.layers`, `read` computes the input
@@ -18,14 +18,14 @@ from transformer.config import NormPlacement
 
 
 class ReadGradients(NamedTuple):
-    """Gradient dx [B, T, D] on the path through sub-layer f, and gradients of the norm on the path, if there is one."""
+    """Gradient dx, [B, T, D], on the path through sub-layer f, and the norm's gradients (pre-norm only)."""
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
 
 
 class WriteGradients(NamedTuple):
-    """Gradients on the path past sub-layer f: dx and dy, [B, T, D] each, and those of the norm, if there is one."""
+    """Gradients dx and dy of the sum x + y, [B, T, D] each, and the norm's gradients (post-norm only)."""
 
     x: np.ndarray
     y: np.ndarray
@@ -35,7 +35,7 @@ class WriteGradients(NamedTuple):
 def read(
     x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Return the input of sub-layer f, given the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
+    """Return the input of sub-layer f, given the stream x, [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
     if norm == "post":
         return x, None
     normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
@@ -43,7 +43,7 @@ def read(
 
 
 def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
-    """Compute the gradients, given the gradient of the input of sub-layer f, [B, T, D]."""
+    """Return the gradients of x and of the norm, given the gradient at sub-layer f's input, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
     found = layer_norm_backward(notes.note("read", grad), saved)
@@ -53,7 +53,7 @@ def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) 
 def write(
     x: np.ndarray, y: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Return the stream after sub-layer f with output y, [B, T, D]: x + y (pre-norm) or norm(x + y) (post-norm)."""
+    """Return the stream after sub-layer f with output y, [B, T, D]: x + y in pre-norm, norm(x + y) in post-norm."""
     after, saved = x + notes.note("written", y), None
     if norm == "post":
         after, saved = layer_norm(notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"])
@@ -61,9 +61,9 @@ def write(
 
 
 def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
-    """Compute the gradients, given the gradient of the stream after sub-layer f, [B, T, D].
+    """Return the gradients of x, y and the norm, given the gradient at the stream after sub-layer f, [B, T, D].
 
-    A sum passes its gradient on to both summands. In pre-norm, the gradient reaches x unchanged, which is why deep
+    A sum passes its gradient on to both summands. In pre-norm, the gradient therefore reaches x unchanged, so even deep
     pre-norm stacks can be trained.
     """
     notes.note("after", grad)

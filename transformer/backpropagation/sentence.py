@@ -25,11 +25,11 @@ class SentenceGradients:
         batch: the sentence pair, as a batch of one.
         loss: the loss, nats.
         layers: 0-based indices of the stored encoder layer and decoder layer.
-        rows: token ids of the stored rows, for each parameter that has one row per vocabulary token.
+        rows: token ids of the stored rows, for each parameter with one row per vocabulary token.
         generator: weights W of the generator, float32 [V, D].
         values: parameters and intermediate results by name, float64.
-        gradients: gradients computed by hand, by the same names.
-        reference: gradients computed by autograd, by the same names.
+        gradients: gradients computed by hand, under the names in `values`.
+        reference: gradients computed by autograd, under the names in `values`.
         sent_back: gradient that each decoder layer sends back to the encoder output, [L, S, D].
         sizes: Euclidean norm of every parameter's gradient, by parameter name.
         compared: number of gradient values that were compared with autograd.
@@ -56,7 +56,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 
     Args:
         trace: trace of a sentence and its translation.
-        step: 0-based step whose loss counts; None adds up the losses of all steps.
+        step: 0-based decoding step to count in the loss; None counts all steps.
         label_smoothing: share of the probability to spread over all tokens, at least 0 and below 1.
     """
     source, target, labels = (
@@ -115,7 +115,7 @@ def sentence_gradients(
 def _rows(
     parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
-    """Return the token ids of the rows to store, for each parameter that has one row per vocabulary token."""
+    """Return the token ids of the rows to store, for each parameter with one row per vocabulary token."""
     source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
     shared = source | target if config.tied_embeddings == "all" else source
     ids = {
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
-    """Return the names of arrays to store: those in the two layers, those in no layer, and streams after sub-layers."""
+    """Return the names of arrays to store: those of the two stored layers, those outside layers, and all streams."""
     layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 

@@ -8,15 +8,15 @@ import numpy as np
 def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Return a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere.
 
-    In the model, `transformer.model.attention.masked_softmax` is the equivalent function.
+    `transformer.model.attention.masked_softmax` is the equivalent in the torch model.
 
     Args:
         scores: scores s, [..., S].
-        allowed: bool, broadcastable to `scores`, True where the query may look at the key; None allows everything.
+        allowed: bool, broadcastable to `scores`, True where the query may attend to the key; None allows everything.
 
     Returns:
-        Weights a, [..., S], which are all that the backward pass needs. Rows sum to 1, and masked cells are exactly 0.
-        A fully masked row is all 0.
+        Weights a, [..., S]. Rows sum to 1, and masked cells are exactly 0. A fully masked row is all 0. The backward
+        pass needs only these weights.
     """
     powers = exponentials(scores, allowed)
     total = powers.sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Stages of the backward pass: each is a gradient with its formula, and everything needed to check it."""
+"""Stages of the backward pass: each is one gradient, with its formula and the data to check it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GradientStage(Stage):
 
     @property
     def matrix(self) -> np.ndarray:
-        """The gradient as a matrix [R, C], without the batch dimension of size 1 that `array` may have."""
+        """The gradient as a matrix, [R, C], without the batch dimension of size 1 that `array` may have."""
         return self.array[0] if self.letters.startswith("B") else self.array
 
 
@@ -65,7 +65,7 @@ class StageBuilder:
 
     Attributes:
         found: all computed gradients.
-        head: index of the head whose attention is shown, from 0.
+        head: 0-based head to show.
         key: first part of the stages' keys.
         stack, layer: as in `Stage`.
     """
@@ -77,12 +77,11 @@ class StageBuilder:
     layer: int | None = None
 
     def at(self, key: str, stack: Stack, layer: int | None = None) -> StageBuilder:
-        """Return the builder for another part of the model."""
+        """Return a builder for another part of the model."""
         return replace(self, key=key, stack=stack, layer=layer)
 
     @property
     def rows(self) -> str:
-        """Letter for the number of positions in the stack."""
         return rows_of(self.stack)
 
     @property
@@ -106,23 +105,23 @@ class StageBuilder:
         view: View | None = None,
         masked: np.ndarray | None = None,
     ) -> GradientStage:
-        """Return a stage of an intermediate result, or of a parameter, whose letters have no batch dimension "B".
+        """Make a stage for a parameter or an intermediate result.
 
         Args:
             key: last part of the key.
             title: name of the stage.
-            formula, letters: as in `Stage`.
+            formula, letters: as in `Stage`. For a parameter, `letters` does not begin with the batch dimension "B".
             name: name of the intermediate result or parameter.
             terms_of, masked: as in `GradientStage`.
             view: function that selects the part to show, [R, C]. None shows the whole: the only entry of the batch, or
-                the parameter with a row for each input.
+                the parameter with one row per input.
         """
         found, learned = self.found, not letters.startswith("B")
         view = view or (by_input if learned else only)
         shape, gradient = found.values[name].shape, view(found.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            # Applying the view to the numbers 0, 1, 2, ... gives the flat index of each number that it shows.
+            # Apply the view to the numbers 0, 1, 2, ... to get the flat index of each number in the view.
             number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 
@@ -143,7 +142,7 @@ class StageBuilder:
         )
 
     def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
-        """Return a stage of a parameter with one row per token of the vocabulary; it shows the rows in `found`."""
+        """Make a stage for a parameter with one row per vocabulary token. Only rows in `found.rows` are shown."""
         found, tokens = self.found, self.found.rows[name]
 
         vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
@@ -168,18 +167,18 @@ class StageBuilder:
         )
 
     def read_by(self, part: Part) -> np.ndarray:
-        """Return the input of a sub-layer of the builder's layer, [N, D]."""
+        """Return the input of one of the layer's sub-layers, [N, D]."""
         before, pre = stream_before(self.stack, self.layer or 0, part), self.found.config.norm == "pre"
         return self.found.values[f"{self.stack}_layers.{self.layer}.{part}.read" if pre else before][0]
 
 
 def only(array: np.ndarray) -> np.ndarray:
-    """The only entry of a batch."""
+    """Return the only entry of a batch of one."""
     return array[0]
 
 
 def by_input(parameter: np.ndarray) -> np.ndarray:
-    """A linear layer's parameter with a row for each input: weights [O, I] as [I, O], a bias [O] as [1, O]."""
+    """Transpose a linear layer's parameter to one row per input: weights [O, I] to [I, O], a bias [O] to [1, O]."""
     return np.atleast_2d(parameter.T)
 
 

@@ -1,4 +1,4 @@
-"""Lists the backward pass stage by stage: from the loss, through one layer of each stack, to the embeddings.
+"""Stages of the backward pass: from the loss, through one decoder and one encoder layer, to the embeddings.
 
 The order is the reverse of `transformer.analysis.replay.stages`. dX is short for the gradient of the loss with respect
 to X.
@@ -28,14 +28,13 @@ def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, .
 
     Args:
         found: gradients, which also determine the layers to show.
-        head: 0-based index of the head whose attention is shown.
+        head: 0-based head to show.
     """
     builder = StageBuilder(found, head)
     return (*_generator(builder), *_stack(builder, "decoder"), *_stack(builder, "encoder"))
 
 
 def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
-    """Yield the stages from the loss to the decoder output."""
     found, batch = builder.found, builder.found.batch
     _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
@@ -79,7 +78,6 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
 
 
 def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
-    """Yield the stages from a stack's output to its embeddings."""
     found, config = builder.found, builder.found.config
     layer, depth = (
         (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
@@ -166,7 +164,10 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
 
 
 def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
-    """Yield the stage with the embedding rows of the pair's tokens; a shared table has one stage for all uses."""
+    """Yield the stage with the gradients of the embedding table, limited to the sentence pair's tokens.
+
+    If the table is shared with the other stack or the generator, this is one stage for all uses.
+    """
     found, tied = builder.found, TIED[builder.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
@@ -175,7 +176,7 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
     parts = {}
     for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
         if f"{side}_embedding.weight" in uses:
-            # [N, positions] x [positions, D]: each table row gets the sum over all positions that have the row's token.
+            # [N, positions] x [positions, D]: each table row gets the sum over all positions that hold the row's token.
             places = np.equal.outer(found.rows[name], ids[0]).astype(float)
             parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:

@@ -1,4 +1,4 @@
-"""Creates the backward stages of one sub-layer: residual connection, feed-forward network or attention, and norm."""
+"""Stages of the backward pass through one sub-layer: residual connection, attention or feed-forward network, norm."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Ite
 
 
 def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages of a norm's gain and bias.
+    """Yield the stages for the gain and bias of a layer norm.
 
     Args:
         builder: creates the stages.
@@ -74,7 +74,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
 
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the three terms of a norm's input gradient, [N, D] each; the arguments are as in `norm_parameters`."""
+    """Return the three terms of a layer norm's input gradient, [N, D] each; arguments as in `norm_parameters`."""
     n, deviation, gain = _normed(builder, norm, before)
     dn = gain * dy
     return {
@@ -90,7 +90,7 @@ def _normed(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
 
 
 def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientStage]:
-    """Yield the stages from the gradient of the network's output, [N, D], to the gradient of its input."""
+    """Yield the stages from the gradient of the network's output, [N, D], to the gradient of the network's input."""
     found, rows, name = builder.found, builder.rows, f"{builder.stack}_layers.{builder.layer}.feed_forward"
     hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
     read = builder.read_by("feed_forward")

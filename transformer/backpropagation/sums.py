@@ -1,4 +1,4 @@
-"""Splits one number of a gradient into the terms of the sum in the gradient's formula."""
+"""Splits one element of a gradient into the terms of the gradient's formula."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Terms:
 
     @property
     def products(self) -> np.ndarray:
-        """Values of the terms: each is the product of the term's factors and `scale`, [N]."""
+        """Values of the terms, [N]: each is the product of the term's factors and `scale`."""
         return self.scale * np.prod(list(self.factors.values()), axis=0)
 
     @property
@@ -34,10 +34,10 @@ class Terms:
 
 
 class Formula(Protocol):
-    """Describes how a matrix is computed, so that each number in it can be split into terms."""
+    """The computation of a matrix, described so that each element can be split into terms."""
 
     def terms(self, row: int, column: int) -> Terms:
-        """Return the terms that sum to one number of the matrix."""
+        """Return the terms that add up to one element of the matrix."""
         ...
 
 

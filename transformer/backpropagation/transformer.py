@@ -22,8 +22,8 @@ from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
 
-# For each kind of tying, maps each tied parameter to the parameter that holds the values. A checkpoint has only the
-# latter.
+# For each setting of `tied_embeddings`, maps each tied parameter to the parameter whose values it shares. A checkpoint
+# stores only the latter.
 TIED: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
@@ -60,6 +60,9 @@ def transformer(
         target: token ids that the decoder reads, start symbol first, [B, T].
         source_mask: bool [B, S], False for padding; None if there is no padding.
         notes: receives every intermediate result.
+
+    Returns:
+        The logits, and the values that the backward pass needs.
     """
     parameters = with_tied(parameters, config)
     seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
@@ -136,8 +139,7 @@ def transformer_backward(
     if config.output_bias:
         gradients["generator.bias"] = generator.bias
 
-    # 2. decoder; every decoder layer reads the encoder output, so the encoder output's gradient is a sum over the
-    # layers.
+    # 2. decoder; every layer reads the encoder output, so the encoder output's gradient is a sum over decoder layers
     dx, more = _normalised_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
     gradients |= more
     sent_back = []
@@ -173,7 +175,7 @@ def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
-    """Return the gradient of each parameter, which for a shared parameter is the sum over all uses.
+    """Return the gradient of each parameter. For a shared parameter, this is the sum over all uses.
 
     Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
     """
@@ -187,8 +189,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 def _normalised(
     name: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], *, there: bool
 ) -> tuple[np.ndarray, LayerNormSaved | None]:
-    """Apply the norm `name` to x [B, N, D] if the model has it. Such norms follow the embeddings or a pre-norm
-    stack."""
+    """Apply the layer norm called `name` to x, [B, N, D]; return x unchanged if the model does not have this norm."""
     if not there:
         return x, None
     return layer_norm(x, parameters[f"{name}_norm.weight"], parameters[f"{name}_norm.bias"])
@@ -197,7 +198,7 @@ def _normalised(
 def _normalised_backward(
     name: str, grad: np.ndarray, saved: LayerNormSaved | None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the gradient dx [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
+    """Return the gradient dx, [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
     found = layer_norm_backward(grad, saved)

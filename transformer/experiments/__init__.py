@@ -1,4 +1,4 @@
-"""Saved experiments, which can be rerun. Importing this package registers all kinds of run in experiment files."""
+"""Saved experiments, which can be rerun. Importing the package registers every type of run that a file may contain."""
 
 from importlib import import_module
 

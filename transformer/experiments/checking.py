@@ -20,9 +20,9 @@ class Report:
     """Comparison of an experiment's claimed results with newly computed ones.
 
     Attributes:
-        compared: number of numbers and texts compared.
+        compared: how many numbers and texts were compared.
         tolerance: largest tolerance of any claim.
-        differing: one sentence per claim that does not agree.
+        differing: one sentence per claim that does not hold.
     """
 
     compared: int
@@ -50,15 +50,15 @@ def check_model(experiment: Experiment, version: str, name: str) -> None:
 
 
 def check(experiment: Experiment, runs: Any) -> Report:
-    """Recompute every run in an experiment, and compare the results with the experiment's claims.
+    """Recompute every model run in an experiment, and compare the results with the experiment's claims.
 
     Args:
         experiment: experiment that was made with the loaded model.
         runs: answers model runs.
 
     Raises:
-        ExperimentError: a run cannot be computed, or its result lacks a claimed number.
-        AtlasError: a run raised this error.
+        ExperimentError: a model run cannot be computed, or its result lacks a claimed number.
+        AtlasError: raised by a model run.
     """
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
@@ -85,7 +85,7 @@ def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
 
 
 def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[str, Stated]) -> str:
-    """Return a sentence that says how a claim differs from the new result; empty if both agree."""
+    """Return a sentence that says how a claim differs from the new result; empty if they agree."""
     if name not in stated:
         raise ExperimentError(
             f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."

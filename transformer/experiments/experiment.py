@@ -1,7 +1,7 @@
 """Experiments: model runs with their claimed results, stored in a small file.
 
-The file is JSON. A figure file can contain the same JSON, compressed and base64-encoded, after `MARK`, in any part of
-its format that holds text.
+The file is JSON. A figure file can contain the same JSON, compressed and base64-encoded, after `MARK`, anywhere that
+the figure's format allows text.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from transformer.values.run import Run, Stated
 VERSION = 1
 # Maximum size of an experiment, and of a figure file that contains an experiment, in bytes.
 MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
-# Maximum number of runs in an experiment. A page has fewer than ten, and each may take seconds.
+# Maximum number of model runs in an experiment. Pages save fewer than ten, and each run may take seconds.
 MAX_RUNS = 50
-# Maximum number of experiments in one file, which may be a slide list.
+# Maximum number of experiments in one file. A slide list contains one experiment per slide.
 MAX_CARRIED = 60
 # Relative tolerance within which numbers count as equal. For magnitudes below 1, the tolerance is absolute.
 TOLERANCE = 1e-5
@@ -38,7 +38,12 @@ DIGITS = 9
 
 
 class ClaimedValue(Struct, frozen=True, forbid_unknown_fields=True):
-    """A claimed result: a number, nested lists of numbers (null for NaN), or a text; with a tolerance for numbers."""
+    """A claimed result: a number, nested lists of numbers, or a text.
+
+    Attributes:
+        value: the claimed value; None in a list stands for NaN.
+        tolerance: largest accepted error of a number, as in `TOLERANCE`.
+    """
 
     value: float | str | list[Any]
     tolerance: float = TOLERANCE
@@ -60,7 +65,7 @@ class ClaimedRun:
     """A model run in an experiment, with claimed results.
 
     Attributes:
-        label: name of the run within the experiment; may be empty.
+        label: name of the model run within the experiment; may be empty.
         run: the model run.
         claims: claimed values of the run's result, by name.
     """
@@ -71,7 +76,7 @@ class ClaimedRun:
 
     @classmethod
     def of(cls, label: str, run: Run[Any], result: Any) -> ClaimedRun:
-        """Build a claim from a run and its actual result."""
+        """Build a claim from a model run and its actual result."""
         return cls(label, run, {name: ClaimedValue.of(value) for name, value in run.states(result).items()})
 
 
@@ -100,8 +105,8 @@ class Experiment:
     Attributes:
         model: version of the model that computed the results.
         name: name of the model's folder; empty if the model has no folder.
-        page: URL, without the host, of the page that shows the runs; empty if there is no such page.
-        parts: the runs.
+        page: URL, without the host, of the page that shows the model runs; empty if there is no such page.
+        parts: the model runs with their claims.
     """
 
     model: str
@@ -120,17 +125,17 @@ class Experiment:
 
     @classmethod
     def read(cls, content: bytes) -> Self:
-        """Read an experiment from a file, or the first one from a file that contains several. The content is untrusted.
+        """Parse the first experiment in a file. The content is untrusted.
 
         Raises:
             ExperimentError: the content is not an experiment, or has a newer version than this program.
-            AtlasError: a run's arguments contradict each other.
+            AtlasError: a model run's arguments contradict each other.
         """
         return cls._of(_texts(content)[0])
 
     @classmethod
     def read_all(cls, content: bytes) -> tuple[Self, ...]:
-        """Read all experiments in a file, such as a slide list; raises the same errors as `read`."""
+        """Parse all experiments in a file, such as a slide list; raises the same errors as `read`."""
         return tuple(map(cls._of, _texts(content)))
 
     @classmethod
@@ -156,12 +161,12 @@ class Experiment:
 
 
 def _texts(content: bytes) -> list[bytes]:
-    """Return a file's distinct experiments as JSON texts, at least one."""
+    """Return the distinct experiments in a file as JSON texts; the list is never empty."""
     if len(content) > MAX_FIGURE:
         raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
         return [content]
-    # Latin-1 decodes every byte to a character, so the text inside an image file can be found.
+    # Latin-1 maps every byte to a character, so a text inside an image file can be found.
     carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
@@ -169,11 +174,11 @@ def _texts(content: bytes) -> list[bytes]:
         )
     if len(carried) > MAX_CARRIED:
         raise ExperimentError(f"The file contains {len(carried)} experiments: at most {MAX_CARRIED} are recomputed.")
-    # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a multiple of four
-    # characters.
+    # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a
+    # multiple of four characters.
     whole = (each[: len(each) // 4 * 4] for each in carried)
     try:
-        # Stop decompressing once the text exceeds the maximum size of an experiment.
+        # Limit the output, because a small malicious file could decompress to gigabytes.
         return [zlib.decompressobj().decompress(base64.b64decode(each), MAX_BYTES + 1) for each in whole]
     except (ValueError, zlib.error):
         raise ExperimentError("The experiment in this file is damaged: save the file again.") from None

@@ -1,1 +1,1 @@
-"""Helpers for files and memory: paths, reading up to a size limit, atomic writing, and memory limits."""
+"""Helpers for files and memory: paths, size-limited reading, atomic writing, and memory limits."""

@@ -1,23 +1,24 @@
-"""Escapes texts for CSV files, because a spreadsheet would run some of them as formulas."""
+"""Escapes CSV cells that a spreadsheet would otherwise run as formulas."""
 
 from __future__ import annotations
 
 import re
 
 # FORMULA matches the first character of a cell that a spreadsheet would run as a formula. NUMBER matches numbers, which
-# are safe although some start with such a character.
+# are safe even if they begin with + or -.
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
-# Where the list separator is not a comma (German or French Windows, for example), a spreadsheet starts a new cell after
-# these characters. Quotation marks do not prevent it: they count only at the start of a cell.
+# If a spreadsheet's list separator is not a comma (as on German or French Windows), a new cell begins after these
+# characters. Quotation marks do not prevent this, because they count only at the start of a cell.
 FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def harmless(cell: object) -> object:
-    """Return a cell for a CSV file, with an apostrophe before text that a spreadsheet would run as a formula.
+    """Return a CSV cell with an apostrophe before any text that a spreadsheet would run as a formula.
 
-    See OWASP, CSV injection. The apostrophe is also inserted after a semicolon, a tab or the end of a line in the cell.
-    Numbers written as text stay unchanged. `assets/attention_browser/exports.js` does the same.
+    Source: OWASP, "CSV Injection". An apostrophe is also inserted after a semicolon, tab or line break within the cell,
+    if a formula could begin there. Numbers written as text stay unchanged. `assets/attention_browser/exports.js`
+    applies the same rule.
     """
     if not isinstance(cell, str) or NUMBER.fullmatch(cell):
         return cell

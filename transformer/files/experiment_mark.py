@@ -1,4 +1,4 @@
-"""Marker for the experiment embedded in figure files and slide files."""
+"""Marker of an experiment embedded in a figure file or a slide file."""
 
 from __future__ import annotations
 

@@ -11,21 +11,20 @@ from pathlib import Path
 
 from transformer.errors import CheckpointError
 
-# Where Linux reports the memory of the machine, and of the container that a process runs in (cgroup v2).
+# Linux files with the memory of the machine and, in a container, of the container (cgroup v2).
 MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
-# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per
-# number (float32). Copies of the weights that speed up matrix products take PACKED more bytes.
+# Bytes per number in a file, by safetensors type. In memory, a model on the CPU takes HELD bytes per number (float32).
+# Weight copies that speed up matrix products take PACKED more bytes per number.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
 HELD = 4
 PACKED = 2
-# How often the file's content is in memory during loading: as tensors, and as bytes for the digest. With a float16
-# file, loading takes at most ten bytes per number. benchmarks/marian.py measures it with a model of 77 million
-# parameters.
+# During loading, the file's content is in memory this many times: as tensors, and as bytes for the digest. A float16
+# file takes at most ten bytes per number. benchmarks/marian.py measures this with a model of 77 million parameters.
 READ = 2
-# Largest header in bytes; safetensors rejects a longer one.
+# Largest header in bytes; safetensors rejects longer ones.
 MAX_HEADER = 100_000_000
-# Limits of a tensor's number of dimensions and of the size of each. No model exceeds them, and they keep the product of
-# the sizes cheap to compute.
+# Maximum number of dimensions, and maximum size of each dimension. No model exceeds these limits, and they keep the
+# product of the sizes cheap to compute.
 MAX_SIZES, LARGEST_SIZE = 8, 2**48
 
 
@@ -33,7 +32,7 @@ def memory_needed(weights: Path) -> int:
     """Return the peak memory, in bytes, for loading a model, computed from the safetensors header.
 
     Returns:
-        Number of bytes; 0 if `weights` is not a valid safetensors file, which reading the file will report.
+        Number of bytes; 0 if `weights` is not a valid safetensors file. Reading the file will report that error.
 
     Raises:
         CheckpointError: a tensor has an impossible shape.
@@ -42,7 +41,7 @@ def memory_needed(weights: Path) -> int:
 
 
 def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
-    """Return the memory, in bytes, that a model takes after loading, and the peak during loading.
+    """Return how much memory a model takes after loading, and at the peak during loading, in bytes.
 
     Args:
         count: number of parameters.
@@ -52,7 +51,7 @@ def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
 
 
 def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
-    """Return the peak memory, in bytes, for loading a model's weight files, and a sentence that tells the user.
+    """Return the peak memory, in bytes, for loading a model's weight files, and a message about it for the user.
 
     Raises:
         CheckpointError: as in `memory_needed`.
@@ -66,7 +65,7 @@ def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
 
 
 def _tensors(weights: Path) -> list[tuple[int, int]]:
-    """Return each tensor's number of elements and bytes per element; empty if not a valid safetensors file."""
+    """Return each tensor's number of elements and bytes per element; empty if the file is not valid safetensors."""
     try:
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -80,12 +79,11 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
     if not all(_possible(shape) for shape, _ in tensors):
         raise CheckpointError(f"The file {weights} is damaged: a tensor has an impossible shape. Fetch it again.")
     counts = [(prod(shape), bytes_each) for shape, bytes_each in tensors]
-    # A header that describes more bytes than its file contains is damaged.
+    # If the header describes more bytes than the file contains, the file is damaged.
     return counts if sum(count * bytes_each for count, bytes_each in counts) <= held else []
 
 
 def _possible(shape: object) -> bool:
-    """Whether a value from a safetensors header is a plausible tensor shape."""
     return (
         isinstance(shape, list)
         and len(shape) <= MAX_SIZES
@@ -132,13 +130,13 @@ def _of_container(folder: Path) -> int | None:
     try:
         limit, used = int((folder / "memory.max").read_text()), int((folder / "memory.current").read_text())
     except (OSError, ValueError):
-        # There is no container, or it has no limit ("max").
+        # There is no container, or the container has no limit ("max").
         return None
     return max(limit - used + _numbers(folder / "memory.stat", " ").get("inactive_file", 0), 0)
 
 
 def _numbers(path: Path, separator: str) -> Mapping[str, int]:
-    """Parse a file with a name, a separator and a number on each line; empty if the file cannot be read."""
+    """Parse a file with lines such as "MemAvailable: 1024 kB"; empty if the file cannot be read."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):

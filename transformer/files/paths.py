@@ -1,6 +1,6 @@
-"""Paths of files that are not Python modules, such as the shipped models.
+"""Paths of files that are not Python modules, such as the built-in models.
 
-In a checkout, such files are next to the packages; in an installation, they are in attention_atlas/.
+In a checkout, these files are next to the packages; in an installation, they are in attention_atlas/.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / "attention_atlas"
 
-# The folder of app.py, pages/, assets/ and .streamlit/. When the project is installed, pyproject.toml puts them there.
+# Folder of app.py, pages/, assets/ and .streamlit/. In an installation, pyproject.toml puts them into attention_atlas/.
 APP = INSTALLED if (INSTALLED / "app.py").is_file() else ROOT
 ASSETS = APP / "assets"
-# The models that come with the project: the translator, and the English language model.
+# Built-in models: the translator, and the English language model.
 MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
 def measured_file(folder: Path, name: str) -> Path:
-    """Return the path of a file with a model's measurements.
+    """Return the path of a file with measurements of a model.
 
-    The file is in assets/ for the shipped translator, otherwise in the model folder. For a training checkpoint, it is
-    next to the weights file, whose name is the prefix.
+    For the built-in translator, the file is in assets/; for other models, it is in the model folder. For a training
+    checkpoint, it is next to the weights file, and begins with the name of the weights file.
 
     Args:
         folder: model folder, or a checkpoint's weights file.

@@ -1,4 +1,4 @@
-"""Serialises dataclasses with arrays: as JSON for files, and as MessagePack for messages between processes."""
+"""Serialises dataclasses that contain arrays: to JSON for files, and to MessagePack for messages between processes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from transformer.files.small_files import json_object
 
 Value = TypeVar("Value")
-# Number of decimals for array elements in JSON.
+# Decimal places of array elements in JSON.
 DIGITS = 6
 
 
 class Record:
-    """Base class of frozen dataclasses that are saved as a JSON object.
+    """Base class of frozen dataclasses that are saved as JSON objects.
 
     JSON keys are the field names, unless a subclass overrides `_written` and `_fields`.
 
@@ -28,7 +28,7 @@ class Record:
     model: str
 
     def to_json(self) -> str:
-        """Serialise the record to a JSON object, with arrays as nested lists rounded to six decimals."""
+        """Serialise the record to a JSON object, with arrays as nested lists rounded to six decimal places."""
         return json.dumps(self._written(), default=_as_json, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -36,7 +36,8 @@ class Record:
         """Parse JSON written by `to_json`.
 
         Raises:
-            ValueError: the text is not a JSON object, or does not match the class, for example in a newer version.
+            ValueError: the text is not a JSON object, or does not match the class, for example because it is from a
+                newer version.
         """
         values = json_object(text, "the record")
         try:
@@ -53,17 +54,17 @@ class Record:
 
     @classmethod
     def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Map the values stored in a file to field names. A subclass overrides it if its file uses other names."""
+        """Map the values in a file to field names. Subclasses with other names in the file override this method."""
         return values
 
 
 def packed(value: object) -> bytes:
-    """Encode a value of dataclasses, mappings, tuples and arrays of numbers as MessagePack, without loss."""
+    """Serialise dataclasses, mappings, tuples and numeric arrays to MessagePack, without loss."""
     return msgspec.msgpack.encode(value, enc_hook=_packed)
 
 
 def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
-    """Restore a value of the type `kind` from the bytes of `packed`.
+    """Parse the output of `packed` as a value of the type `kind`.
 
     Raises:
         ValueError: the bytes are invalid.
@@ -75,7 +76,7 @@ def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
 
 
 def _packed(value: Any) -> Any:
-    """Convert a value that MessagePack has no type for."""
+    """Convert an array or mapping to a type that MessagePack supports."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
@@ -84,7 +85,7 @@ def _packed(value: Any) -> Any:
 
 
 def _array(kind: type, value: Any) -> np.ndarray:
-    """Restore an array that `_packed` encoded. Only numbers are accepted, never objects."""
+    """Restore an array that `_packed` converted. Only numeric types are accepted, never objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
         raise TypeError(f"{dtype!r} is not an array of numbers")
@@ -92,7 +93,7 @@ def _array(kind: type, value: Any) -> np.ndarray:
 
 
 def _as_json(value: Any) -> Any:
-    """Convert a dataclass to its fields, or an array to nested lists, with NaN as null."""
+    """Convert a dataclass to its fields, or an array to nested lists with NaN as null."""
     if not isinstance(value, np.ndarray):
         return vars(value)
     rounded = np.array(np.round(value, DIGITS), dtype=object)

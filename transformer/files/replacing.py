@@ -17,7 +17,9 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Context manager that makes write errors name the file, which the operating system omits for a full disk.
+    """Context manager that adds the file name to write errors.
+
+    If the disk is full, the operating system omits the name.
 
     Raises:
         OSError: the file cannot be written; the message says what to do.
@@ -33,7 +35,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_output(path: Path) -> None:
-    """Check that an output file can be written, before hours of work on its content.
+    """Check that an output file can be written, before hours of work on the file's content.
 
     Raises:
         AtlasError: the file cannot be written; the message says why.
@@ -44,7 +46,7 @@ def check_output(path: Path) -> None:
         if not path.parent.is_dir():
             raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
         if not path.exists():
-            # Creating a file is the only check that works for every folder.
+            # Creating a temporary file is the only check that works for every folder.
             TemporaryFile(dir=path.parent).close()
         elif not os.access(path, os.W_OK):
             raise AtlasError(f"{path} is not writable: name another file")
@@ -54,7 +56,9 @@ def check_output(path: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Context manager that yields a temporary folder and finally moves its files to `path`; errors leave `path` as is.
+    """Context manager that yields a temporary folder, and moves the files in it to `path` at the end.
+
+    After an error in the block, `path` is unchanged.
 
     Raises:
         AtlasError: `path` exists and is not an empty folder.
@@ -77,7 +81,7 @@ def new_folder(path: Path) -> Iterator[Path]:
                 file.rename(place / file.name)
     except BaseException:
         if not there:
-            # The error that ended the block is reported, not a failure to clean up.
+            # Report the error from the block, not a failure to clean up.
             with suppress(OSError):
                 place.rmdir()
         raise
@@ -95,10 +99,10 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Context manager that yields a temporary path to write to, and then replaces `path` by that file atomically.
+    """Context manager that yields a temporary path to write to, and then atomically moves the new file to `path`.
 
     Raises:
-        OSError: the file cannot be written; the old file is unchanged, and no other file is left.
+        OSError: the file cannot be written; the old file is unchanged, and no temporary file is left.
     """
     unfinished = path.with_suffix(UNFINISHED)
     with writing(path):
@@ -107,7 +111,7 @@ def replaced(path: Path) -> Iterator[Path]:
             unfinished.touch()
             mode = unfinished.stat().st_mode
             yield unfinished
-            # safetensors writes files that only their owner can read, whatever the umask says.
+            # safetensors creates files that only the owner can read, whatever the umask.
             unfinished.chmod(mode)
             os.replace(unfinished, path)
         except BaseException:

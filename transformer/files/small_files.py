@@ -44,7 +44,7 @@ def read_small_json(path: Path, most: int = MAX_FILE_BYTES) -> dict[str, Any]:
 
 
 def json_object(content: bytes | str, name: str) -> dict[str, Any]:
-    """Parse the JSON object in the content of a file; `name` is the file's name for the error message.
+    """Parse a file's content as a JSON object; `name` is the file name for error messages.
 
     Raises:
         ValueError: the content is not a JSON object.
@@ -59,11 +59,11 @@ def json_object(content: bytes | str, name: str) -> dict[str, Any]:
 
 
 def read_beginning(path: Path, most: int) -> tuple[str, bool]:
-    """Read the text in the first `most` bytes of a file; also return whether that is the whole file.
+    """Read the text in the first `most` bytes of a file. Also return whether this is the whole file.
 
     Raises:
         OSError: the file is missing or cannot be read.
-        ValueError: these bytes are not UTF-8.
+        ValueError: the bytes are not UTF-8.
     """
     content = _beginning(path, most)
     whole = len(content) <= most
@@ -77,7 +77,7 @@ def _beginning(path: Path, most: int) -> bytes:
 
 
 def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
-    """Decode bytes of a file as UTF-8. If they are only the beginning of the file, they may end within a character."""
+    """Decode UTF-8. Unless `whole` is True, the bytes may end in the middle of a character."""
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=whole)
     except UnicodeDecodeError as error:

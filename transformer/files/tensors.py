@@ -1,4 +1,4 @@
-"""Reads and writes safetensors files, and sealed files, which also contain a checksum of all their content."""
+"""Reads and writes safetensors files, and sealed files, which also contain a checksum of their whole content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from transformer.files.replacing import replaced
 
-# Format version of sealed files. In format 1, the seal was missing or did not cover the data needed to resume.
+# Format version of sealed files. In format 1, the checksum was missing or did not cover the data needed to resume.
 FORMAT = "2"
 
 
@@ -57,7 +57,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Open a safetensors file for reading.
+    """Context manager that opens a safetensors file for reading.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_tensors`.
@@ -86,8 +86,8 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
 
     Args:
         path: file written by `write_sealed`.
-        names: required keys of the notes, which identify the type of sealed file.
-        advice: end of the error message for an unusable file, which says what to do.
+        names: keys that the notes must have; they identify the type of sealed file.
+        advice: what to do about an unusable file, as the end of the error message.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -114,12 +114,11 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
 
 
 def seal_of(path: Path) -> str:
-    """Return the checksum stored in a sealed file, which must have been verified by `read_sealed`."""
+    """Return the checksum stored in a sealed file. Call `read_sealed` first to verify the file."""
     return read_tensors(path)[1]["seal"]
 
 
 def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
-    """Return the SHA-256 of the tensors and the notes, in hexadecimal."""
     digest = hashlib.sha256(notes.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

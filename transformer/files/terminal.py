@@ -1,4 +1,4 @@
-"""Runs a command so that errors, Ctrl-C and closed pipes end it without a traceback."""
+"""Runs commands so that errors, Ctrl-C and closed pipes end them without a traceback."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO
 
-# Exit codes. If a signal ends a command, shells report 128 plus its number: here SIGINT, and SIGPIPE, which Windows
-# lacks.
+# Exit codes for SIGINT and SIGPIPE. If a signal ends a command, shells report 128 plus the number of the signal.
+# Windows has no SIGPIPE.
 STOPPED, UNREAD = 130, 141
-# Highest number of a TCP port.
+# Highest TCP port number.
 MAX_PORT = 65_535
 
 
 @contextmanager
 def at_terminal(*errors: type[Exception]) -> Iterator[None]:
-    """Run the block as a command that ends without a traceback.
+    """Context manager that runs the block as a command, without tracebacks.
 
-    Ctrl-C ends it with one line, and a closed pipe silently. A character that the terminal cannot show is written as
-    `\\u65e5`.
+    On Ctrl-C, the command prints one line and exits; on a closed pipe, it exits silently. A character that the terminal
+    cannot show is written as `\\u65e5`.
 
     Args:
-        errors: exceptions that end the command with their message in one line, because it says what was wrong.
+        errors: exceptions that end the command with a single line: the message, which says what was wrong.
 
     Raises:
         SystemExit: the user pressed Ctrl-C, the pipe was closed, or the block raised one of `errors`.
     """
-    # sys.stdout can be None if there is no terminal, as on Windows.
+    # sys.stdout can be None if there is no terminal, for example on Windows.
     output: TextIO | None = sys.stdout
     if isinstance(output, TextIOWrapper):
         output.reconfigure(errors="backslashreplace")
@@ -42,7 +42,7 @@ def at_terminal(*errors: type[Exception]) -> Iterator[None]:
         print("stopped", file=sys.stderr)
         sys.exit(STOPPED)
     except BrokenPipeError:
-        # The remaining output is discarded: https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        # Discard the remaining output: https://docs.python.org/3/library/signal.html#note-on-sigpipe
         if output is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(UNREAD)

@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.lessons`."""
+"""Entry point for `python -m transformer.lessons`."""
 
 from transformer.commands.lessons import main
 

@@ -1,4 +1,4 @@
-"""Parses a lesson's TOML document; other modules check the fields."""
+"""Parses a lesson's TOML file into unchecked fields."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Evidence for a lesson's claims: model runs on a sentence, and the words and heads that the lesson names.
 
-A lesson identifies a head by a rule and rarely by number, because another model has other heads.
+A lesson usually selects a head by a rule, such as "previous", because head numbers differ between models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions, all_head
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Metric for each job. The head with a job is the one with the highest value of the job's metric on the sentence.
+# Metric for each job. The head with the highest value on the sentence has the job.
 JOBS = {
     "previous": "previous",
     "next": "next",
@@ -32,10 +32,10 @@ JOBS = {
     "alignment": "alignment_predicted",
     "certain": "confidence",
 }
-# A decoder head's job that only a run without the mask can show: attention to later tokens, which the mask hides.
+# Attending to later tokens, a job that decoder heads can do only without the mask.
 LATER = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
-# 1-based number of a translation step.
+# 1-based number of a decoding step.
 STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
@@ -54,13 +54,15 @@ class Evidence:
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return the sentence's trace. With interventions, the model rereads the translation it wrote without them."""
+        """Return the sentence's trace.
+
+        With interventions, the model rereads the translation that it wrote without interventions.
+        """
         read = None if interventions == AS_TRAINED else self.trace().target_text
         return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
-        """Measure how the translation's log-probability changes when each head alone is removed (zero ablation), in
-        nats.
+        """Measure how removing each head alone changes the translation's log-probability (zero ablation), in nats.
 
         The heads are in the order of `all_heads`.
         """
@@ -68,7 +70,7 @@ class Evidence:
         return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
-        """Return the attention between whole words for an attention kind, including start and end symbols."""
+        """Return attention maps between whole words for one attention kind, including start and end symbols."""
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
@@ -93,7 +95,7 @@ class Evidence:
         return self.runs.curve
 
     def of(self, sentence: str) -> Evidence:
-        """Return the same model's evidence for another sentence."""
+        """Return the evidence for another sentence, with the same model."""
         return Evidence(self.runs, sentence)
 
     def metrics(self, kind: Kind, *, interventions: Interventions = AS_TRAINED) -> Mapping[str, np.ndarray]:
@@ -102,7 +104,7 @@ class Evidence:
         return head_metrics(self.trace(interventions=interventions), kind, scores).values
 
     def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return one metric of all heads of an attention kind on the sentence, [L, H].
+        """Return one metric of all heads for an attention kind, [L, H]; -1 where the metric is undefined.
 
         Raises:
             LessonError: the attention kind has no such metric.
@@ -113,12 +115,12 @@ class Evidence:
         return np.nan_to_num(values[name], nan=-1.0)
 
     def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
-        """Return the fraction of attention that each head spends on a job: 0 to 1, [L, H].
+        """Return the fraction of attention that each head spends on a job, 0 to 1, [L, H].
 
         Args:
             kind: attention kind of the heads.
             job: a job in JOBS, or LATER.
-            interventions: changes to the model run.
+            interventions: changes to the model.
 
         Raises:
             LessonError: heads of this attention kind have no such job.
@@ -130,7 +132,7 @@ class Evidence:
         return np.triu(self.trace(interventions=interventions).decoder, 1).sum(axis=-1).mean(axis=-1)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
-        """Return the 0-based layer and head that a rule selects; HEAD_RULES lists the rules.
+        """Return the 0-based layer and head that a rule selects. For the rules, see HEAD_RULES.
 
         Raises:
             LessonError: the rule is invalid, or names a word or head that does not exist.
@@ -152,10 +154,10 @@ class Evidence:
         raise LessonError(f"{quoted(rule)} is not a rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
-        """Return the index of the row of `view` that a word selects.
+        """Return the index of the map row that a word selects.
 
-        In the encoder, that is the English word's own row. In cross-attention, it is the step at which the head looks
-        most at the English word. In the decoder, `word` is a 1-based step number.
+        In the encoder, this is the row of an English word. In cross-attention, it is the step at which the head attends
+        most to the English word. In the decoder, `word` is a 1-based step number.
 
         Raises:
             LessonError: the sentence has no such word, or the translation has no such step.
@@ -181,14 +183,14 @@ class Evidence:
 
 
 def row_names(view: View) -> list[str]:
-    """Return each row's name: the word that looks or, in the decoder, the word that the row predicts."""
+    """Return each row's label: the attending word or, in the decoder, the word that the row predicts."""
     if view.axes.predicted is None:
         return [name(group, view.axes.row_text) for group in view.axes.rows]
     return [name(group, view.axes.row_text) for group in view.axes.predicted]
 
 
 def column_names(view: View) -> list[str]:
-    """Return the word of each column, or the name of a start or end symbol."""
+    """Return each column's label: the word, or the name of a start or end symbol."""
     return [name(group, view.axes.column_text) for group in view.axes.columns]
 
 
@@ -202,7 +204,7 @@ def name(tokens: Sequence[Token], text: str) -> str:
 
 
 def _index(word: str, names: list[str], sentence: str) -> int:
-    # A word that occurs several times stands for its first occurrence.
+    # If a word occurs several times, use the first occurrence.
     if word in names:
         return names.index(word)
     raise LessonError(f"there is no word {quoted(word)} in “{sentence}”; its words are: {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""Reads the figure of a lesson step, and checks that the model has everything that the figure names."""
+"""Parses a lesson step's figure, and checks that everything the figure names exists in the model and the sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
     return needed, frozenset(one.name for one in given) - needed
 
 
-# Figures that a step can show, each with its required and optional parameters.
+# Figures that a step can show, each with its required and its optional parameters.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "map": (frozenset({"kind", "head"}), frozenset({"row", "bars"})),
     "without": (frozenset({"kind", "head", "part"}), frozenset({"job"})),
@@ -28,7 +28,7 @@ FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
 # Valid values of each parameter: any text, one of several texts, a number, or an integer in a range. Steps and heads
-# are also limited by the loaded model.
+# must also exist in the loaded model.
 FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS,
     "head": str,

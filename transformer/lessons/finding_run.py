@@ -1,4 +1,4 @@
-"""Wraps the measurement of a claim as a `Run`, so that the cache can answer it."""
+"""Wraps the measurement of a claim as a `Run`, so that results are cached like those of model runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.values.run import Run, Stated
 
 @dataclass(frozen=True)
 class FindingRun(Run[Finding]):
-    """Run that measures a claim.
+    """Model run that measures a claim on a sentence.
 
     Attributes:
         sentence: sentence to measure the claim on.

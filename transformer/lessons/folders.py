@@ -17,14 +17,14 @@ MAX_STEPS, MAX_BYTES = 7, 50_000
 
 
 def id_of(path: Path) -> str:
-    """Return a lesson's id, which its URL contains: one_row for the file 02_one_row.toml."""
+    """Return a lesson's id for URLs: the file name without number and extension ("one_row" for 02_one_row.toml)."""
     return re.sub(r"^\d+_", "", path.stem)
 
 
 def lesson_files() -> dict[str, Path]:
     """Return all lesson files by id: first the built-in ones, then the teacher's, each group sorted by file name.
 
-    A built-in lesson takes precedence over a teacher's lesson with the same id.
+    If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned.
     """
     paths = [*sorted(SHIPPED.glob("*.toml")), *sorted(OWN.glob("*.toml"))]
     files: dict[str, Path] = {}
@@ -37,7 +37,7 @@ def lesson_files() -> dict[str, Path]:
 def step_count(name: str) -> int:
     """Return the number of steps in a lesson, or MAX_STEPS if the lesson's file is missing or invalid.
 
-    The steps are not checked, because importing the claims' code takes seconds.
+    The steps are not validated, because importing the claims takes seconds.
     """
     try:
         steps = read_document(read_small(lesson_files()[name], MAX_BYTES).decode("utf-8")).get("steps")

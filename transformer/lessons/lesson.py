@@ -1,4 +1,4 @@
-"""Reads a lesson: a TOML file of three to seven steps. docs/lessons.md describes the format with an example."""
+"""Parses and validates lessons: TOML files of three to seven steps. For the format, see docs/lessons.md."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LessonStep:
     """One screen of a lesson.
 
     Attributes:
-        look_for: text that says what to see in the figure.
+        look_for: text that says what to notice in the figure.
         question: question to answer before `reveal` is shown; empty for none.
         choices: possible answers; empty if the user guesses a number.
         answer: the correct choice.
@@ -62,16 +62,15 @@ class LessonStep:
         percent: whether the user guesses a percentage.
         reveal: text shown after the answer, with the measured values.
         next_when: user action that opens the next step.
-        address: app page with more about the subject, and its URL parameters; empty for none.
+        address: app page with more about the subject, as a URL path with parameters; empty for none.
         sentence: the step's sentence.
         claim: name of the claim whose values the texts quote.
         parameters: the claim's parameters.
         show: name of the figure, a key of FIGURES.
         figure: the figure's parameters; text parameters may quote values too.
-        carried_by: place in the figure that shows each quoted value, by value name (`transformer.lessons.places`). The
-            place's name may quote values too.
-        before: parameters of a map to show until the answer, if the figure itself is shown only with the answer; empty
-            for none.
+        carried_by: for each quoted value, the place in the figure that shows it (see `transformer.lessons.places`).
+            Names of places may quote values too.
+        before: parameters of a map to show until the answer, if the figure would give the answer away; empty for none.
     """
 
     look_for: str
@@ -100,13 +99,13 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Several steps about one subject.
+    """A lesson: several steps about one subject.
 
     Attributes:
-        id: the lesson's id in a URL, which is the file name without its leading number.
+        id: the lesson's id in URLs: the file name without the leading number and the extension.
         title: title of a few words.
         summary: summary in one sentence.
-        sentence: sentence in the model's source language, for all steps that do not give their own.
+        sentence: sentence in the model's source language, for all steps without their own.
         steps: steps in order.
         model: name of the model to load (`transformer.checkpoints.available_models`).
     """
@@ -120,7 +119,7 @@ class Lesson:
 
 
 def read_lesson(path: Path) -> Lesson:
-    """Read a lesson file.
+    """Read and validate a lesson file.
 
     Raises:
         LessonError: the file is not a valid lesson; the message says where the error is, and how to correct it.

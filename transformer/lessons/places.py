@@ -45,9 +45,9 @@ def places_of(
     """Return a figure's values by place name; if a name occurs twice, the first place counts.
 
     Args:
-        show, figure: name and parameters of a step's figure, with the quoted values filled in.
+        show, figure: name and parameters of a step's figure, with quoted values filled in.
         evidence: the step's sentence and the model.
-        head: 0-based layer and head that a map shows with the answer; None for a figure without a head.
+        head: 0-based layer and head of a map; None for a figure without a head.
     """
     if show == "map":
         assert head is not None, "a map has a head"
@@ -156,7 +156,7 @@ def _without_places(evidence: Evidence, kind: Kind, at: tuple[int, int], part: s
 
 
 def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
-    """Return all cells of a map, and the sum and the number of unmasked cells of each row."""
+    """Return all cells of a map, and for each row the sum of weights and the number of unmasked cells."""
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
@@ -183,5 +183,5 @@ def _table_places(table: Table) -> dict[str, FigureValue]:
 def _label(label: str | tuple[Token, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Without a text, as for candidates for the next token, the label is the name of the token.
+    # Without a text, as for next-token candidates, a token is labelled by its name.
     return name(label, text) if text or label[0].special else token_name(label[0])

@@ -46,7 +46,7 @@ def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
 
 
 def question_of(step: LessonStep, finding: Finding) -> Question:
-    """Return a step's question; the choices are sorted, so that their order does not reveal the answer.
+    """Return a step's question. The choices are sorted, so that their order does not reveal the answer.
 
     Raises:
         LessonError: the answer matches no choice or two choices, or the value to guess is not a number.
@@ -70,21 +70,21 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
-    """Return the parameters of a step's figure, with measured values filled in where texts quote them."""
+    """Return the parameters of a step's figure, with measured values filled in where texts quote values."""
     return {
         name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
 def with_map_before(step: LessonStep) -> LessonStep | None:
-    """Return the step with the map to show before the answer as its figure; None if the step has no such map."""
+    """Return the step before the answer: the step with a map as its figure; None if no map is shown then."""
     return replace(step, show="map", figure=step.before) if step.before else None
 
 
 def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple[int, int]:
     """Return the 0-based layer and head that a step's map shows.
 
-    The claim's finding determines the head if the step ends with "head opened", and the figure's parameters otherwise.
+    The claim's finding determines the head if the step ends with "head opened"; otherwise, the figure's parameters do.
 
     Raises:
         LessonError: the figure's attention kind has no such head.
@@ -99,8 +99,8 @@ def opened_head(step: LessonStep, finding: Finding, evidence: Evidence) -> tuple
 def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
     """Return messages about a lesson's errors on a model.
 
-    Three things are errors: a claim that does not hold or cannot be measured, a question without a valid answer, and a
-    figure that names something missing.
+    An error is a claim that does not hold or cannot be measured, or a question without a valid answer. It is also an
+    error if a figure names something that does not exist.
     """
     broken = []
     for number, step in enumerate(lesson.steps, 1):

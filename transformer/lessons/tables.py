@@ -1,4 +1,4 @@
-"""Computes lesson figures that consist of numbers. Pages show them as tables, bars or tiles."""
+"""Computes the numeric figures of lessons, which pages show as tables, bars or tiles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
 WHOLE = "the whole translation"
-# The model counts as trained once its chrF reaches this fraction of its best chrF.
+# The model counts as trained once its chrF reaches this fraction of the best chrF.
 LEARNED = 0.9
 
 
@@ -51,7 +51,7 @@ class Table:
         labels: label of each row: a text, or the tokens of a word.
         columns: one value per row, by column title.
         totals: quantities about the whole table, by name.
-        text: text that the label tokens' spans refer to.
+        text: text that the label tokens' character spans refer to.
         across: number of rows to show side by side, such as the heads of a layer; 0 to show one row per line.
         marked: label of the row to highlight; empty for none.
         percent: titles of the columns to show as percentages.
@@ -73,7 +73,7 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
 
 
 def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
-    """Describe the model part or head that a figure switches off, in words and as interventions."""
+    """Return a figure title and the interventions for switching off one model part or one head."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
     assert head is not None, "a part or a head is left out"
@@ -82,7 +82,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of one row of a map: query times key, the scaled score, and the weight, for each position."""
+    """Table of query times key, scaled score and weight for each position, in one row of a map."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -103,7 +103,7 @@ def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
 
 
 def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
-    """Table of two scores, and the weights that three rules compute from them."""
+    """Table that compares the softmax of two scaled scores with each score's share of the sum."""
     scores = np.array([score, other], dtype=np.float64)
     total = scores.sum()
     return Table(
@@ -119,7 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of each position's value vector times its weight, with the sum; each vector component is a column."""
+    """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
     layer, number = at = evidence.head(kind, head)
     row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
     trace = evidence.trace(details=True)
@@ -156,7 +156,6 @@ def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_oth
 
 
 def _candidates(evidence: Evidence, step: int) -> Table:
-    """Table of the most likely next tokens at a step, with their probabilities."""
     trace, row = evidence.trace(), evidence.step(step)
     tokens = evidence.runs.tokenizer.tokens([int(number) for number in trace.candidate_ids[row]])
     return Table(
@@ -167,15 +166,18 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 
 
 def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Table of each token's and the whole translation's probability, optionally also without a model part or head."""
+    """Table of the probability of each token and of the whole translation.
+
+    If a model part or head is given, a second column shows the probabilities without it.
+    """
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_tokens != trace.predicted_tokens:
-            # The model may have split a word into other tokens than the tokenizer does. Tokenise the model's
-            # translation again, so that both runs have the same tokens.
+            # The model may have split a word differently from the tokenizer. Tokenize the translation again, so that
+            # both columns have the same tokens.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
@@ -264,7 +266,7 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
 
 
 def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
-    """Table of all heads and the effect of removing each, the most needed head first."""
+    """Table of the effects of removing each head, most needed head first."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
@@ -287,7 +289,6 @@ def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) 
 
 
 def _removed(evidence: Evidence, count: int) -> Table:
-    """Table of translations with all heads, without the least needed heads, and without the most needed heads."""
     return Table(
         "without",
         ("nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most"),
@@ -297,7 +298,10 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 
 def _needed(evidence: Evidence) -> Table:
-    """Table of translated words, with the source words each looks at and needs most, and the effect of hiding each."""
+    """Table of translated words, each with the source words that it attends to and needs most.
+
+    The table also has the probability of the translated word when either source word is hidden.
+    """
     found = named_words(evidence)
     return Table(
         "word written",
@@ -332,7 +336,6 @@ def _named(evidence: Evidence) -> Table:
 
 
 def _orders(evidence: Evidence, other: str) -> Table:
-    """Table of the translations of two sentences, with and without positional encodings."""
     texts = evidence.sentence, other
     return Table(
         "read",
@@ -347,7 +350,7 @@ def _orders(evidence: Evidence, other: str) -> Table:
 
 
 def _heads(evidence: Evidence, of: str) -> Table:
-    """Table of every head's share of attention on a job, or of every head's confidence for the job "certain"."""
+    """Table of every head's share of attention on a job; for the job "certain", every head's confidence."""
     kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
     return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
 
@@ -374,12 +377,12 @@ def _future(evidence: Evidence) -> Table:
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
-    """Table of the fraction of rows, for every head, in which the largest weight does not add the longest vector."""
+    """Table of the fraction of rows, per head, in which the largest weight does not add the longest vector."""
     return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
 
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
-    """Table of the two parts of a token's logit difference: the sum of all paths, and the biases."""
+    """Table of the two summands of a token's logit difference: the sum of all paths, and the biases."""
     found = cut_paths(evidence, step)
     return Table(
         "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
@@ -398,7 +401,7 @@ def _cut_paths(evidence: Evidence, step: int) -> Table:
 
 
 def _path_ranks(evidence: Evidence, step: int) -> Table:
-    """Table of how well a graph ranks the effects of cutting paths: on a logit difference, and on a single logit."""
+    """Table of how well the attribution graph ranks path effects, on a logit difference and on a single logit."""
     token, other, against, alone = path_ranks(evidence, step)
     return Table(
         "explained", (f"“{token}” and not “{other}”", f"“{token}” alone"), {"rank correlation": [against, alone]}
@@ -425,7 +428,7 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 
 def _patched(evidence: Evidence, other: str) -> Table:
-    """Table of the effects of patching a few places between the lesson's sentence and another one."""
+    """Table of the effects of patching several model parts between the lesson's sentence and another one."""
     at = compared(evidence, other)
     found = patched_places(evidence, at)
     (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
@@ -454,7 +457,7 @@ def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     )
 
 
-# Functions that compute the figures other than maps, by figure name.
+# Functions that compute all figures except maps, by figure name.
 TABLES: Mapping[str, Callable[..., Table]] = {
     "scores": _scores,
     "example": _example,

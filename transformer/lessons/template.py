@@ -1,6 +1,7 @@
 """Fills measured values into a lesson's texts: `{weight:.0%}` stands for the value `weight`.
 
-A lesson file is untrusted. Only value names and a few number formats are allowed, not attributes, indices or widths.
+A lesson file is untrusted. Only value names and a few number formats are allowed; attributes, indices and field widths
+are not.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = 
 
 
 def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield each literal text, with the name and the format of the value that follows."""
+    """Yield (literal text, value name, format) triples. The name is None if no value follows the literal text."""
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:

@@ -17,21 +17,22 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# Minimum number of words to rank. A ranking of fewer words would be meaningless.
+# Minimum number of words in a sentence. A ranking of fewer words would be meaningless.
 MIN_WORDS = 3
-# Methods to compare every method with: the first by rank correlation, the second by how often both rank the same word
-# first.
+# Reference methods, which every other method is compared with: the first by rank correlation, the second by how often
+# the top-ranked words match.
 ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
 class AgreementStatistics(Record):
-    """Agreement between attribution methods, averaged over sentences, with one translated word explained per sentence.
+    """Agreement between attribution methods, averaged over sentences. One translated word is explained per sentence.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences in the averages.
-        left_out: number of sentences left out, because they had fewer than `MIN_WORDS` words or only equal scores.
+        left_out: number of sentences left out because they had fewer than `MIN_WORDS` words, or because some method
+            gave all words equal scores.
         digest: `sentences_digest` of all sentences.
         words: mean number of ranked source words per sentence.
         methods: the M methods.
@@ -59,7 +60,7 @@ class AgreementStatistics(Record):
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
     """Explain one word of each sentence's translation with every method, and average the agreement.
 
-    The word is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The word is chosen at random with the seed `SEED`, so that no position in the sentence is favoured.
 
     Args:
         translator: the model.

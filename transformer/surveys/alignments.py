@@ -25,18 +25,18 @@ from transformer.values.trace import Trace
 STATISTICS = "head_statistics.json"
 # Number of sentences on which to measure a model that has no recorded statistics.
 MEASURED = 100
-# Number of pairs to sort by length at a time. The traces of all these pairs are in memory at once.
+# Number of sentence pairs to sort by length at a time. The traces of all these pairs are in memory at once.
 AHEAD = 128
 # A link in a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
 LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
-# A link in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): 1-based numbers of
-# the pair, the source word and the target word; word 0 stands for no word. S, the default, is sure, P is possible.
+# A line in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): 1-based numbers of
+# the sentence pair, the source word and the target word. Word 0 means no word; S (the default) is sure, P is possible.
 ROW = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?\s*")
 Links = set[tuple[int, int]]
 
 
 def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
-    """Return a model's recorded aligner, or measure an aligner on the first of the given sentences.
+    """Return a model's alignment heads: recorded in its folder, or else measured on the first of the given sentences.
 
     Raises:
         ValueError: no head of the model aligns words.
@@ -56,7 +56,7 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
 def align_all(
     translator: Translator, pairs: Iterable[tuple[str, str | None]], aligner: Aligner, unit: Unit
 ) -> Iterator[AlignedPair | AtlasError]:
-    """Align each pair; for a pair whose target is None, align the model's own translation.
+    """Align each sentence pair; for a pair with the target None, align the model's own translation.
 
     Yields:
         For each pair in order, the alignment, or the error if the model cannot read one side of the pair.
@@ -82,9 +82,9 @@ def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
 
 
 class Gold:
-    """Human alignments read from a file; scores other alignments against them.
+    """Human alignments from a file, to score other alignments against.
 
-    Each line holds all links of a pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
+    Each line holds all links of a sentence pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
 
     Args:
         path: path of the file.
@@ -105,7 +105,7 @@ class Gold:
         self._links: tuple[set, set, set] = set(), set(), set()
 
     def note(self, number: int, pair: AlignedPair | None) -> None:
-        """Add one pair's alignment to the score; for None, all sure links of the pair count as missed.
+        """Add one sentence pair's alignment to the score; for None, all sure links of the pair count as missed.
 
         Args:
             number: 0-based index of the pair's line.
@@ -128,7 +128,7 @@ class Gold:
             all_links.update((number, *link) for link in links)
 
     def error_rate(self) -> float:
-        """Return the alignment error rate over all pairs together, 0 to 1 (see `alignment_error_rate`)."""
+        """Return the alignment error rate over all sentence pairs together, 0 to 1 (see `alignment_error_rate`)."""
         return alignment_error_rate(*self._links)
 
     def _parsed(self, number: int, line: str) -> tuple[Links, Links]:
@@ -143,7 +143,7 @@ class Gold:
 
 
 def _of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
-    """Return each pair's sure links and possible links; both are empty for a pair that no row names."""
+    """Return (sure links, possible links) for each sentence pair; both are empty for a pair that no row names."""
     found: dict[int, tuple[Links, Links]] = {}
     for row in rows:
         pair, *link = (int(each) - 1 for each in row.groups()[:3])

@@ -1,4 +1,4 @@
-"""Trains language models that differ only in their kind of attention, and measures each model's loss."""
+"""Trains language models that differ only in their type of attention (such as full or local), and measures losses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.training.steps import DivergedError, Steps
 log = logging.getLogger(__name__)
 
 # A block is a sixteenth of the 256-token context. `transformer.language_modelling.cost` uses the same ratio: blocks of
-# 256 in a longest text of 4,096 tokens.
+# 256 for a text of at most 4,096 tokens.
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
@@ -40,14 +40,14 @@ MAX_SEEDS = 100
 def compare_attentions(
     run: Path, output: Path, *, steps: int = 500, seeds: int = 3, models: Path | None = None
 ) -> RecordedLosses:
-    """Train a small model with each kind of attention and each seed, on the same contexts in the same order.
+    """Train a small model with each type of attention and each seed, on the same contexts in the same order.
 
     Args:
         run: folder that `prepare_language_model` created.
         output: file to write the results to.
         steps: number of steps per training run.
-        seeds: number of models per kind of attention.
-        models: folder in which to save the first seed's model of each kind of attention; None saves no models.
+        seeds: number of models per type of attention.
+        models: folder in which to save the model of the first seed for each type of attention; None saves no models.
 
     Raises:
         ValueError: the folder has no data for language models, a number is out of range, or a file cannot be written.
@@ -97,7 +97,7 @@ def compare_attentions(
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
-        # Write the file after each seed, so that results survive if the script is stopped.
+        # Write the file after each training run, so that results survive if the script is stopped.
         write_text(output, recorded.to_json() + "\n")
     return recorded
 
@@ -105,7 +105,6 @@ def compare_attentions(
 def _trained(
     config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
 ) -> tuple[AttentionLoss, Transformer]:
-    """Train a model with one kind of attention, and measure its loss on held-out text."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
     model = build(shape)

@@ -1,4 +1,4 @@
-"""Measures every head over a file of any length. The file is streamed, and an interrupted call can be resumed."""
+"""Measures every head over a text file of any size. The file is streamed, and an interrupted call can be resumed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 
 class Summed(Protocol):
-    """Measurements of some sentences, which can be added; a dataclass that `packed` can serialise."""
+    """A dataclass of measurements that can be added to other measurements, and serialised by `packed`."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
 
 Sum = TypeVar("Sum", bound=Summed)
-# Number of sentences to measure between two saves of the state. Measuring this many takes some seconds.
+# Number of sentences between two saves of the state. Measuring this many takes some seconds.
 PART = 256
 # Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
 TOGETHER = 16
@@ -37,7 +37,7 @@ TOGETHER = 16
 
 @dataclass(frozen=True, eq=False)
 class PartMetrics:
-    """Head metrics of one part of a file.
+    """Head metrics for one part of a text file.
 
     Attributes:
         sentences: number of measured sentences.
@@ -89,7 +89,7 @@ def sentences_of(path: Path) -> Iterator[str]:
 
 
 def check_corpus(path: Path) -> None:
-    """Check that a file can be measured, before loading a model.
+    """Check that a file can be measured. Call this before loading a model, which takes longer.
 
     Raises:
         FileNotFoundError, ValueError: as in `read_lines`. ValueError also for a path that is not a regular file, such
@@ -111,16 +111,16 @@ def measure_corpus(
     cluster: str | None = None,
     report: Callable[[int, PartMetrics], object] = lambda read, so_far: None,
 ) -> PartMetrics:
-    """Measure every head on every sentence of a file, and average, resuming an earlier call that was interrupted.
+    """Measure every head on every sentence of a file, and average. An interrupted call is resumed.
 
     Args:
         translator: the model; it must be loaded from a folder if several processes measure.
         path: text file with one sentence per line.
-        state: file for the measurement's state, which the caller removes after saving the result.
+        state: file for intermediate results. The caller deletes it after saving the final result.
         processes: number of processes, each with its own model and one thread.
-        cluster: address of a Ray cluster to measure on instead. All processors are used, or all GPUs if the translator
-            is on a GPU. "auto" is a cluster that runs on this machine, and "local" is this machine alone. The model's
-            folder must have the same path on all machines of the cluster.
+        cluster: address of a Ray cluster to measure on instead. All CPUs are used, or all GPUs if the translator is on
+            a GPU. "auto" is a cluster that runs on this machine, and "local" is this machine alone. The model's folder
+            must have the same path on all machines of the cluster.
         report: function called whenever the state is saved, with the number of sentences read and their metrics.
 
     Returns:
@@ -129,7 +129,7 @@ def measure_corpus(
     Raises:
         ValueError: the file cannot be read, or has no sentence that the model can read; `state` is damaged, or belongs
             to another model or file; or the translator has no folder that other processes could load.
-        AtlasError: a measuring process was killed, Ray is not installed, or there is no such cluster.
+        AtlasError: a worker process was killed, Ray is not installed, or the cluster does not exist.
     """
     check_corpus(path)
     so_far = in_parts(
@@ -156,7 +156,7 @@ def in_parts(
     size: int,
     report: Callable[[int, Sum], object],
 ) -> Sum:
-    """Measure a file's sentences in parts, and add up the results, resuming an earlier call that was interrupted.
+    """Measure a file's sentences in parts, and add up the results. An interrupted call is resumed.
 
     Args:
         path, state, report: as in `measure_corpus`.
@@ -220,8 +220,7 @@ def _parts(
     work = partial(_measure_in_process, translator.folder, translator.device)
     workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
     with workers as (submit, count):
-        # Submit one part more than there are workers, so that no worker waits for the file. All other parts stay on
-        # disk.
+        # Submit one part more than there are workers, so that no worker waits for the file. Later parts stay on disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
             part = waiting.popleft()()
@@ -235,7 +234,6 @@ def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> byte
 
 @cache
 def _own_translator(folder: Path, device: str) -> Translator:
-    """Load a worker process's translator, once per process."""
     use_one_thread()
     return Translator.load(folder, device)
 
@@ -246,7 +244,10 @@ def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
 
 
 def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum) -> tuple[int, Sum]:
-    """Return how many sentences an earlier call read, and their measurements; skip these sentences in `sentences`."""
+    """Restore the state of an interrupted call: the number of sentences read, and the measurements so far.
+
+    The sentences that were read are skipped in `sentences`.
+    """
     advice = f"delete {state} to start again"
     try:
         content = state.read_bytes()
@@ -270,7 +271,7 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
 
 
 def _save(path: Path, state: SurveyState) -> None:
-    """Write the state file atomically: if the process is stopped while writing, the old file stays."""
+    """Write the state file atomically: if the process is killed while writing, the old file stays."""
     content = packed(state)
     with replaced(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

@@ -1,8 +1,8 @@
 """Starts workers that measure a corpus: processes on this machine, or tasks on a Ray cluster.
 
-On a cluster, parts of the file are Ray tasks (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not used,
-for two reasons. The saved state covers the file up to a line, so results must arrive in file order. And the file should
-not be read further than the workers need.
+On a cluster, each part of the file is a Ray task (https://docs.ray.io/en/latest/ray-core/tasks.html). Ray Data is not
+used, for two reasons. The saved state covers the file up to a line, so results must arrive in file order. And the file
+should not be read further ahead than the workers need.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from functools import partial
 
 from transformer.errors import AtlasError
 
-# Function that computes the serialised result for some sentences, in any process.
+# Computes the serialised result for some sentences, in any process.
 Work = Callable[[list[str]], bytes]
-# Function that starts work on some sentences in a worker, and returns a function that waits for the result.
+# Starts work on some sentences in a worker, and returns a function that waits for the result.
 Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @contextmanager
 def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
-    """Start worker processes on this machine, and yield a function that submits work, and the number of processes.
+    """Start worker processes on this machine. Yield a function that submits work, and the number of processes.
 
     Raises:
         AtlasError: a process was killed.
@@ -35,7 +35,7 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
 
         def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # Submitting work starts a process, if not all are running yet.
+            # Block Ctrl-C while work is submitted, because the pool starts worker processes on demand.
             with _deaf():
                 return pool.submit(work, stretch).result
 
@@ -52,10 +52,10 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
 
 @contextmanager
 def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, int]]:
-    """Connect to a Ray cluster, and yield a function that submits work, and the cluster's number of CPUs or GPUs.
+    """Connect to a Ray cluster. Yield a function that submits work, and the cluster's number of CPUs or GPUs.
 
     Raises:
-        AtlasError: Ray is not installed, there is no such cluster, or the cluster has no such device.
+        AtlasError: Ray is not installed, the cluster does not exist, or it has no device of the requested type.
     """
     try:
         from transformer.serving.ray_cluster import join, ray
@@ -78,9 +78,10 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Block SIGINT (Ctrl-C), so that processes started meanwhile inherit the block until their imports are complete.
+    """Block SIGINT (Ctrl-C), so that worker processes started in this context do not receive it during their imports.
 
-    Without this, Ctrl-C during a process's imports would print a traceback.
+    Without this, Ctrl-C during a worker's imports would print a traceback. Workers unblock SIGINT in
+    `_end_with_starter`.
     """
     if not hasattr(signal, "pthread_sigmask"):
         # Windows has no signal masks.
@@ -94,9 +95,9 @@ def _deaf() -> Iterator[None]:
 
 
 def _end_with_starter() -> None:
-    """Make this process exit silently on Ctrl-C, and when its parent process no longer exists.
+    """Make a worker process exit silently on Ctrl-C, and when its parent process no longer exists.
 
-    A parent that was killed cannot notify its child processes, and their models would stay in memory.
+    A killed parent cannot notify its workers, and their models would stay in memory.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

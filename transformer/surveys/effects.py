@@ -1,4 +1,4 @@
-"""Measures the effects of every head on each of many sentences, as one table of sentence x head x effect."""
+"""Measures what every head does on each of many sentences, as a table of sentence x head x effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
-# Title of each effect, by name; the metrics of attention maps come last.
+# Title of each effect, by name. The metrics of attention maps come last.
 EFFECTS: dict[str, str] = {
     "off": "change of the log-probability without the head, nats",
     "changed": "another token becomes the most likely without the head, share of the draws",
@@ -55,7 +55,7 @@ class HeadEffects:
 
     @property
     def read(self) -> int:
-        """Number of sentences, including the skipped ones."""
+        """Number of sentences, including skipped ones."""
         return len(self.texts) + len(self.skipped)
 
     def __add__(self, other: HeadEffects) -> HeadEffects:
@@ -78,7 +78,7 @@ class HeadEffects:
         return tuple(self.values[effect])
 
     def mean(self, effect: str, kind: Kind) -> Estimate:
-        """Return the mean over all sentences with a 95% confidence interval (`bootstrap`), [L, H] each."""
+        """Return an effect's mean over all sentences, with a 95% confidence interval (`bootstrap`), [L, H] each."""
         return bootstrap(self.values[effect][kind])
 
     def to_npz(self, file: BinaryIO) -> None:
@@ -100,12 +100,12 @@ def measure_effects(
     draws: int = DEFAULT_DRAWS,
     weights: Weights | None = None,
 ) -> HeadEffects:
-    """Measure every head on each sentence, with the model's own translation.
+    """Measure every head's effects on each sentence, with the model's own translation.
 
     Args:
         translator: the model.
         sentences: sentences in the source language; each is measured before the next one is read.
-        mode, seed, draws: arguments of `head_importance`. Only the effects "off" and "changed" depend on them.
+        mode, seed, draws: as in `head_importance`. Only the effects "off" and "changed" depend on these arguments.
         weights: weights of the model; None requests them from the translator.
     """
     found = NO_EFFECTS
@@ -123,7 +123,7 @@ def effects_of_file(
     state: Path,
     report: Callable[[int, HeadEffects], object] = lambda read, so_far: None,
 ) -> HeadEffects:
-    """Apply `measure_effects` to a file's sentences, resuming an earlier call that was interrupted.
+    """Apply `measure_effects` to a file's sentences. An interrupted call is resumed.
 
     Args:
         translator: the model.
@@ -171,7 +171,7 @@ def _measured(
 
 
 def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Return each head's mean contribution to a written token's logit, [L, H] by attention kind."""
+    """Return each head's mean contribution to the logits of the written tokens, [L, H] by attention kind."""
     positions = range(len(trace.predicted_tokens))
     found = direct_logits(trace, weights, [Target((position,)) for position in positions])
     heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}

@@ -20,7 +20,7 @@ from transformer.values.kinds import KINDS, Kind
 
 DRAWS = 2000
 SEED = 0
-# Ends of the confidence interval, as percentiles.
+# Ends of the 95% confidence interval, as percentiles.
 INTERVAL = (2.5, 97.5)
 # Description of the confidence interval in files.
 BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
@@ -37,11 +37,12 @@ class ImportanceStatistics(Record):
         mode: how a head's output was replaced.
         sentences: number of sentences.
         digest: `sentences_digest` of the sentences.
-        measured, estimated: change of a sentence's log-probability without the head, nats, [L, H] by attention kind.
+        measured, estimated: change of the translation's log-probability without the head, nats, [L, H] by attention
+            kind.
         magnitude: mean absolute gradient with respect to a factor on the head's output, divided by the layer's norm,
             [L, H] by attention kind (Michel et al. 2019).
         agreement: Spearman's rank correlation between measured and estimated changes within a sentence, -1 to 1.
-        seed, draws: seed and number of draws in "resample" mode, where a sentence counts with its mean over the draws.
+        seed, draws: seed and number of draws in "resample" mode. A sentence's draws are averaged first.
         reference: `sentences_digest` of the sentences that supplied replacement outputs; empty in modes without them.
     """
 
@@ -82,7 +83,7 @@ def importance_statistics(
         mode, seed, draws: as in `head_importance`.
 
     Raises:
-        ValueError: there is no sentence.
+        ValueError: there are no sentences.
     """
     read: list[str] = []
     each: list[MeasuredImportance] = []
@@ -112,7 +113,7 @@ def bootstrap(values: np.ndarray) -> Estimate:
     Sentences with NaN are excluded. If all values are NaN, the mean is NaN.
     """
     drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    # [DRAWS, N] x [N, ...]: multiplying by how often each value was drawn avoids a copy of all values for every draw.
+    # [DRAWS, N] x [N, ...]: multiplying by how often each sentence was drawn avoids copying all values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     known = np.isfinite(values)
     if known.all():

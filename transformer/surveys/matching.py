@@ -30,13 +30,13 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class KindMatch:
-    """Matched heads of models A and B for one attention kind; `head_distances` says how heads are numbered.
+    """Matched heads of models A and B for one attention kind, numbered as in `head_distances`.
 
     Attributes:
         heads: numbers of heads per layer in A and in B.
         similarity: mean similarity over the sentences, [heads of A, heads of B].
-        match: B's best-matching head for each head of A; -1 for unmatched heads, if B has fewer heads.
-        matched: similarity between each head of A and the matching head of B, [heads of A]; NaN for unmatched heads.
+        match: B's best-matching head for each head of A; -1 for heads without a match, if B has fewer heads.
+        matched: similarity between each head of A and its match, [heads of A]; NaN for heads without a match.
         shuffled: expected value of `matched` if B's heads were shuffled within each layer.
         mean: mean of `matched` over the heads.
         mean_shuffled: mean of `shuffled` over the heads.
@@ -79,12 +79,12 @@ class HeadMatches(Record):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Head similarities for some sentences, float32 [sentences, heads of A, heads of B] by attention kind.
+    """Similarities between the heads of models A and B, float32 [sentences, heads of A, heads of B] by attention kind.
 
     Attributes:
         skipped: number of sentences that at least one model cannot read.
         matched: similarities between A and B.
-        random: similarities between A and a model with random weights.
+        random: similarities between A and a model of B's shape with random weights.
     """
 
     skipped: int
@@ -112,25 +112,27 @@ def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
 
 
 def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
-    """Return model B's trace of the same text, with model A's translation if both models write the same language.
+    """Return model B's trace of a text that model A has translated.
+
+    If both models write the same language, B reads A's translation.
 
     Args:
         a, b: the two models.
-        runs: answers runs of model B.
-        trace: trace of model A.
+        runs: answers model runs of B.
+        trace: trace of A.
 
     Raises:
-        AtlasError: model B cannot read the text.
+        AtlasError: B cannot read the text.
     """
     text, same = _same_target(a, b, trace.source_text)
-    # Token ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
+    # Token ids are valid only for one tokenizer. With different tokenizers, pass the text.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
     return runs.get(TraceRun(text, target if same else None))
 
 
 def untrained(translator: Translator, seed: int = 0) -> Translator:
-    """Return a model of the same shape and vocabulary with random weights, on a device of this machine."""
+    """Return a model with the same shape and vocabulary but random weights, on a device of this machine."""
     devices = available_devices()
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -150,7 +152,7 @@ def match_heads(
     state: Path,
     report: Callable[[int, Measured], object] = lambda read, so_far: None,
 ) -> HeadMatches:
-    """Match the heads of two models over a file's sentences, resuming an earlier call that was interrupted.
+    """Match the heads of two models over a file's sentences. An interrupted call is resumed.
 
     If both models write the same language, both read model A's translation.
 
@@ -188,7 +190,7 @@ def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int
 
     Args:
         similarity: similarities between A and B, [sentences, heads of A, heads of B].
-        random: similarities between A and a model with random weights, of the same shape.
+        random: similarities between A and a model with random weights, in the shape of `similarity`.
         heads: numbers of heads per layer in A and in B.
     """
     mean = similarity.mean(axis=0, dtype=np.float64)
@@ -226,7 +228,7 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
 
 
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
-    """Return model A's text in the form that model B reads, and whether B then writes the same language as A."""
+    """Return model A's text in the form that model B expects, and whether both models write the same language."""
     code, rest = split_code(text, a.tokenizer.codes)
     wanted, codes = a.languages.asked_for(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
     asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
@@ -236,7 +238,7 @@ def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
 
 
 def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
-    """Concatenate similarities by sentence, for attention kinds in both; if one argument is empty, return the other."""
+    """Concatenate by sentence, keeping only attention kinds in both arguments; if one is empty, return the other."""
     if not (first and second):
         return first or second
     return {kind: np.concatenate([first[kind], second[kind]]) for kind in KINDS if kind in first and kind in second}

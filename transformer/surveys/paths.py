@@ -1,4 +1,4 @@
-"""Measures over many sentences how well attribution graphs predict the effects of cutting paths."""
+"""Measures over many sentences how well attribution graphs predict the effects of cutting edges."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from transformer.running.translator import Translator
 from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
-# Keeps the time acceptable, because one sentence takes two seconds.
+# One sentence takes two seconds, so this keeps the total below two minutes.
 MAX_SENTENCES = 50
 
 
 @dataclass(frozen=True, eq=False)
 class PathStatistics(Record):
-    """Agreement between predicted and measured effects of cutting paths, for one predicted token per sentence.
+    """Agreement between predicted and measured effects of cutting edges, for one predicted token per sentence.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences.
         digest: `sentences_digest` of the sentences.
-        paths: mean number of paths in a graph.
-        difference: Spearman's rank correlation within a sentence, for effects on the token's logit minus the
-            runner-up's.
+        paths: mean number of edges that were cut in a graph.
+        difference: Spearman's rank correlation within a sentence, for effects on the logit difference between the token
+            and the runner-up.
         logit: Spearman's rank correlation within a sentence, for effects on the token's logit alone.
-        sign: fraction of paths whose measured effect has the predicted sign, 0 to 1, for the logit difference.
+        sign: fraction of edges whose measured effect has the predicted sign, 0 to 1, for the logit difference.
     """
 
     model: str
@@ -51,16 +51,16 @@ class PathStatistics(Record):
 
 
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
-    """Cut every path in the attribution graph of one token per sentence, and average the agreement.
+    """Cut every edge in the pruned attribution graph of one token per sentence, and average the agreement.
 
-    The token is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The token is chosen at random with the seed `SEED`, so that no position in the sentence is favoured.
 
     Args:
         translator: the model.
         sentences: sentences in the source language; only the first `MAX_SENTENCES` are read.
 
     Raises:
-        ValueError: there is no sentence.
+        ValueError: there are no sentences.
     """
     random = np.random.default_rng(SEED)
     read, found, counts = [], [], []
@@ -85,7 +85,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
 
 
 def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
-    """Return the rank correlation and sign agreement of predicted and measured effects, and the number of paths."""
+    """Return the rank correlation and sign agreement of predicted and measured effects, and the number of edges."""
     graph = attribution_graph(run, target)
     edges = list(pruned(graph).edges)
     predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))

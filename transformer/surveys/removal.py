@@ -1,4 +1,4 @@
-"""Records a model's BLEU and chrF while heads are removed one after another."""
+"""Records a model's BLEU and chrF as heads are removed cumulatively."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def pairs_digest(pairs: Sequence[Pair]) -> str:
 def quality_curves(
     folder: Path, device: str, pairs: Sequence[Pair], orders: Mapping[str, Sequence[Head]], *, every: int
 ) -> Iterator[Quality]:
-    """Remove heads (zero ablation), and translate all sources greedily after each removal.
+    """Remove heads cumulatively (zero ablation), and translate all sources greedily after each removal.
 
     Args:
         folder: model folder.
         device: "cpu", "cuda" or "mps".
-        pairs: pairs of a source sentence and a reference translation.
+        pairs: (source sentence, reference translation) pairs.
         orders: heads in removal order, by name of the order.
         every: number of heads to remove between two measurements. The first measurement has all heads, the last has
             none.

@@ -1,4 +1,4 @@
-"""Reads the added tokens of a Hugging Face tokenizer."""
+"""Parses the added tokens of a Hugging Face tokenizer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token added to a trained vocabulary. Added tokens are matched in a text before the rest is split into tokens.
+    """A token added to a trained vocabulary. Added tokens are matched in a text before the rest is tokenized.
 
     Attributes:
         content: text of the token.
         special: whether the token is a special token; typed text never becomes a special token.
         single_word: whether the token matches only where no letter, digit or underscore is adjacent.
-        lstrip, rstrip: whether a match includes the white space on the left, or on the right.
-        normalized: whether the token is matched after all tokens without this flag.
+        lstrip, rstrip: whether a match includes the white space on the left or on the right.
+        normalized: whether the token is matched only after all tokens without this flag.
     """
 
     content: str
@@ -34,10 +34,10 @@ class AddedToken:
 
 
 def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
-    """Read a tokenizer's added tokens, by id, from tokenizer_config.json or added_tokens.json.
+    """Parse a tokenizer's added tokens, by id, from tokenizer_config.json or added_tokens.json.
 
     Raises:
-        ValueError: one of the two files is damaged; the message names it.
+        ValueError: one of the two files is damaged; the message names the file.
     """
     settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
     described = settings.get("added_tokens_decoder")
@@ -54,7 +54,7 @@ def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
 
 
 def read_token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
-    """Validate an added token's JSON values, and return its id and the `AddedToken`.
+    """Validate an added token's JSON values, and return the id and the `AddedToken`.
 
     Args:
         values: values of one added token in the file.

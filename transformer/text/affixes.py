@@ -1,4 +1,4 @@
-"""Special tokens before and after a text: language codes, and symbols that every text begins with."""
+"""Special tokens before and after a text, such as language codes and start symbols."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class Affixes:
         before: ids of the tokens that every source begins with.
         first: ids of the tokens that every translation begins with; unused if `target` is set.
         languages: ids of the language tokens, by language code.
-        source, target: language codes for texts that do not name a language; "" if that side has no language token.
-        code_last: whether the source language token follows the end symbol instead of preceding the text.
+        source, target: language codes for texts that do not name a language; "" if the source or target has no language
+            token.
+        code_last: whether the source language token follows the end symbol rather than preceding the text.
         byte_level: whether the vocabulary is a `ByteTokenizer`.
     """
 
@@ -53,7 +54,6 @@ class Affixes:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """All token ids in the fields."""
         return (self.pad, self.unknown, self.start, self.end, *self.before, *self.first, *self.languages.values())
 
     def check(self, size: int, name: str) -> None:
@@ -76,13 +76,13 @@ class Affixes:
         return (*read, *([f">>{code}<<" for code in sorted(self.languages)] if self.target else ()))
 
     def begin(self, text: str) -> tuple[int, ...]:
-        """Return the ids that a source text's translation must begin with, given the codes in the text."""
+        """Return the ids that the translation of a source text must begin with, depending on the codes in the text."""
         if not self.target:
             return self.first
         return (self.languages[self._asked(text, ">", self.target)],)
 
     def around(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the ids to put before a source text's tokens, and those to put after the end symbol."""
+        """Return the ids to put before a source text's tokens, and the ids to put after the end symbol."""
         code = (self.languages[self._asked(text, "<", self.source)],) if self.source else ()
         return (self.before, code) if self.code_last else ((*self.before, *code), ())
 

@@ -23,15 +23,14 @@ from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
 
 END_OF_TEXT = "<|endoftext|>"
-# Half of a surrogate pair, which UTF-8 cannot spell.
+# Unpaired surrogate, which UTF-8 cannot encode.
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
     """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
-    Incomplete and invisible characters, and the character that serves as the space mark, are written as bytes such as
-    "<0xF0>".
+    Incomplete or invisible characters, and "▁" (the space mark) itself, are written as bytes such as "<0xF0>".
     """
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
     return "".join(
@@ -45,18 +44,18 @@ def _readable(spelt: str) -> str:
 
 
 class ByteTokenizer:
-    """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
-    section 2.2). Any text can be encoded if every byte is a token; bytes that are not tokens are dropped.
+    """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners").
 
-    With symbols.json, the tokenizer implements `Vocabulary` for a translator such as BART. Thread-safe.
+    Any text can be encoded if every byte is a token; bytes that are not tokens are dropped. See section 2.2 of the
+    paper. With symbols.json, the tokenizer implements `Vocabulary` for a translator such as BART. Thread-safe.
 
     Args:
         files: file contents by name: the files that exist among `transformer.text.byte_vocabulary.FILES`, and
             symbols.json if it exists.
-        rows: number of embedding rows in the model; typed text never becomes an added token whose id is beyond them.
-        start, end: candidate ids or texts for the start and the end symbol, best first. Candidates that are missing in
-            the vocabulary or are ordinary text are skipped. Fallbacks are the symbol in the tokenizer's settings, and
-            then <|endoftext|>.
+        rows: number of embedding rows in the model; typed text never becomes an added token with a higher id.
+        start, end: candidate ids or texts for the start symbol and the end symbol, best first. Candidates that are
+            missing in the vocabulary or are ordinary text are skipped. Fallbacks are the symbol in the tokenizer's
+            settings, and then <|endoftext|>.
 
     Attributes:
         source_size, codes: as in `Vocabulary`; `codes` is empty, because source texts cannot choose a language.
@@ -152,7 +151,7 @@ class ByteTokenizer:
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
-        """Tokenize a text, and append the end symbol if `end`.
+        """Tokenize a text, and append the end symbol if `end` is True.
 
         Spans refer to `text` and exclude the spaces before a word. Tokens that encode bytes of one character share the
         character's span.
@@ -162,7 +161,7 @@ class ByteTokenizer:
         tokens = []
         offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
         for number, (start, after) in zip(found.ids, offsets, strict=True):
-            # A space inserted by the tokenizer covers no characters of the text.
+            # A space that the tokenizer inserted covers no character of the text.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             tokens.append(Token(number, self.texts[number], inner_span(text, start, start if put else after)))
         if end:
@@ -182,13 +181,13 @@ class ByteTokenizer:
         return [token.id for token in self.encode(text, end=end)]
 
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
-        """Return a frequency score for each token: minus the id, because ids follow the order of the merges."""
+        """Return a frequency score for each token: minus the id, because merges are learned in order of frequency."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
     def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
-        """Return each token's character span [start, end) in a text with bytes that are not tokens.
+        """Return each token's character span [start, end), for a vocabulary that lacks some bytes.
 
-        The library's own offsets are wrong after such bytes, because it drops them.
+        The library drops bytes that are not tokens, so its own spans are wrong after such a byte.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
@@ -233,7 +232,7 @@ class ByteTokenizer:
         """Return each token's byte-level spelling, by id.
 
         Raises:
-            ValueError: a token has a character that stands for no byte, or an id is missing.
+            ValueError: a token has a character that does not encode a byte, or an id is missing.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
         for text, number in found.ids.items():
@@ -286,12 +285,12 @@ def _spelling_of(content: str) -> str:
 
 
 def _decoded(content: bytes) -> tuple[str, list[int]]:
-    """Decode UTF-8, with U+FFFD for invalid bytes; return the text and, for each byte, its character's index."""
+    """Decode UTF-8, with U+FFFD for invalid bytes. Return the text and, for each byte, the index of its character."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     text, owners = "", []
     for number, byte in enumerate(content):
         more = decoder.decode(bytes([byte]), final=number + 1 == len(content))
-        # A byte that does not continue a character ends the invalid one before it.
+        # A byte that does not continue an unfinished character makes that character invalid and begins another one.
         own = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
         text += more
         owners.append(own)

@@ -1,4 +1,4 @@
-"""Reads the files of a byte-level BPE tokenizer: tokenizer.json, or the older vocab.json with merges.txt."""
+"""Parses the files of a byte-level BPE tokenizer: tokenizer.json, or the older vocab.json with merges.txt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.text.segmenters import ONE_FILE
 MERGES = "merges.txt"
 # All files that a byte-level BPE tokenizer may have; some contain the same information.
 FILES = (ONE_FILE, IDS, MERGES, TOKENIZER, ADDED)
-# Accepted settings of the model in tokenizer.json: those with which it behaves like GPT-2's.
+# Accepted settings of the model in tokenizer.json. With other settings, the tokenizer would differ from GPT-2's.
 PLAIN = {
     "dropout": (None, 0),
     "continuing_subword_prefix": (None, ""),
@@ -93,7 +93,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the merges in tokenizer.json, where each is a list of two tokens or a string of two tokens and a space."""
+    """Yield the merges in tokenizer.json, where each is a list of two tokens or a string such as "a b"."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(token, str) for token in pair):
@@ -102,7 +102,6 @@ def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield the merges in merges.txt, one per line."""
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:

@@ -48,14 +48,14 @@ class Languages(NamedTuple):
         return f"{self.source.name} → {self.target.name}"
 
     def asked_for(self, codes: str) -> Languages:
-        """Return the languages that a text's codes ask for: ">>fra<<" sets the target, "<<eng>> >>fra<<" sets both."""
+        """Return the languages that a text's codes select: ">>fra<<" sets the target, "<<eng>> >>fra<<" sets both."""
         sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
         return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
 
 
 @cache
 def _known() -> dict[str, Language]:
-    """Return the known languages, by two- and three-letter code."""
+    """Load the known languages, by two- and three-letter code."""
     known = {}
     for line in (ASSETS / "languages.tsv").read_text(encoding="utf-8").splitlines():
         codes, name, direction = line.split("\t")
@@ -65,7 +65,7 @@ def _known() -> dict[str, Language]:
 
 
 def is_code(value: object) -> TypeGuard[str]:
-    """Whether a value from an untrusted file looks like a language code, and so can safely be shown on a page."""
+    """Whether a value from an untrusted file looks like a language code and is safe to show on a page."""
     return isinstance(value, str) and CODE.fullmatch(value) is not None
 
 
@@ -91,19 +91,19 @@ def given_language(code: str) -> Language:
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
     found = language(code)
     if found.name == code:
-        # The code is unknown: it is either a group of languages, such as ROMANCE, or a language's name.
+        # An unknown code is either a group of languages, such as ROMANCE, or the name of a language.
         for each in _known().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")
     return found
 
 
-# Default for a folder without languages.json: the language pair of this project's training code.
+# Default for a model folder without languages.json: the languages of this project's own translation models.
 LANGUAGES = Languages(Language("en", "English"), Language("de", "German"))
 
 
 def read_languages(folder: Path) -> Languages:
-    """Read the source and target language from a model folder; `LANGUAGES` if there is no languages.json.
+    """Read the source and target language from a model folder; return `LANGUAGES` if there is no languages.json.
 
     Raises:
         OSError: languages.json cannot be read.

@@ -1,4 +1,4 @@
-"""Unicode normalisation for training data and typed text: maps equivalent characters to one form."""
+"""Unicode normalisation of training data and typed text: maps equivalent characters to one form."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import lru_cache
 
 QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
 DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
-# Invisible characters without a meaning: zero-width space, word joiner, byte order mark, soft hyphen. The zero-width
+# Invisible characters without meaning: zero-width space, word joiner, byte order mark, soft hyphen. The zero-width
 # joiner is kept, because it combines emoji.
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
-# sentencepiece writes a space as "▁", so a typed "▁" must not become a space.
+# sentencepiece writes a space as "▁", so a typed "▁" must be replaced to be distinguishable from a space.
 SPACE_MARK = {"▁": "_"}
 REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
@@ -27,7 +27,7 @@ def valid(text: str) -> str:
 def normalise(text: str) -> str:
     """Normalise a text for the tokenizer, as described in `normalise_with_spans`."""
     if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
-        # Only spaces can change. This fast path covers most training text.
+        # Fast path for most training text: only spaces can change.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]
 
@@ -64,7 +64,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans to be normalised as a unit: each is a character and the combining marks after it."""
+    """Yield the spans to normalise as a unit: a character and the combining marks after it."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -72,7 +72,7 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
             start = position
 
 
-# The cache helps because training reads the same few characters millions of times.
+# Cached, because training reads the same few characters millions of times.
 @lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
     # Check the normalised form, because NFKC can turn compatibility characters into combining marks.

@@ -25,8 +25,8 @@ UNKNOWN_TEXT = " ⁇ "
 class PairTokenizer:
     """`Vocabulary` made of two sentencepiece models, or of one tokenizer.json for source and target. Thread-safe.
 
-    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character unknown to
-    one side's sentencepiece model may still have an id, if it is a token on the other side.
+    Token ids come from vocab.json, by the token's text; sentencepiece's own ids are ignored. A character that is
+    unknown to one sentencepiece model may still have an id, if the other model has it as a token.
 
     Args:
         files: file contents by name: symbols.json, and either tokenizer.json, or source.spm, target.spm, vocab.json
@@ -88,7 +88,7 @@ class PairTokenizer:
     def encode_source(self, text: str) -> tuple[Token, ...]:
         """Tokenize a source text, and add the end symbol and any language tokens.
 
-        Codes from `codes` at the beginning of the text select the languages and are not tokenized as text.
+        Language codes at the beginning of the text (see `codes`) select the languages, and are not tokenized as text.
         """
         before, after = (map(self._source.token, ids) for ids in self._affixes.around(text))
         return (*before, *self._source.encode(text, self.codes), self._end, *after)
@@ -97,7 +97,7 @@ class PairTokenizer:
         return self._affixes.begin(text)
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Token, ...]:
-        """Tokenize a target text, and append the end symbol if `end`."""
+        """Tokenize a target text, and append the end symbol if `end` is True."""
         return (*self._target.encode(text, self._target.codes), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
@@ -125,7 +125,7 @@ class PairTokenizer:
         return Token(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
-        """Return each target token's text, and its span in the joined text, None for special tokens."""
+        """Return each target token's text, and its span in the joined text; the span is None for special tokens."""
         surfaces: list[str] = []
         spans: list[tuple[int, int] | None] = []
         at = 0
@@ -153,7 +153,7 @@ class PairTokenizer:
 
 
 class _Side:
-    """Source or target side of the vocabulary, which splits texts into tokens with ids.
+    """Source or target side of the vocabulary. Splits texts into tokens with ids.
 
     Attributes:
         texts: token spellings, by id.
@@ -172,23 +172,24 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """Frequency score of each token, by id; bytes and tokens unknown to the segmenter have the lowest score."""
+        """Frequency score of each token, by id: -inf for bytes and unknown tokens, 0 for special tokens."""
         return tuple(
             0.0 if self.role(number) else self._segmenter.score(text) for number, text in enumerate(self.texts)
         )
 
     def role(self, token: int) -> Role:
-        # The role in `symbols` takes precedence: the end symbol, for example, may also begin every translation.
+        # Roles in `symbols` take precedence: the end symbol, for example, may also begin every translation.
         return self._symbols.role(token) or self._roles.get(token, "")
 
     def token(self, number: int) -> Token:
-        """Return the `Token` for a token id without text."""
+        """Return the `Token` for a special token's id, without a span."""
         return Token(number, self.texts[number], None, self.role(number))
 
     def encode(self, text: str, codes: Collection[str]) -> list[Token]:
-        """Tokenize a text without the end symbol; spans refer to `text`.
+        """Tokenize a text, without the end symbol; spans refer to `text`.
 
-        A language code at the beginning becomes a token if the vocabulary has one for it, and is otherwise dropped.
+        If the vocabulary has a token for a language code at the beginning, the code becomes that token. Otherwise the
+        code is dropped.
         """
         code, rest = split_code(text, codes)
         tokens = [self.token(self.codes[code])] if code in self.codes else []
@@ -207,7 +208,7 @@ class _Side:
 
 
 def _with_start(symbols: Symbols, segmenters: Sequence[Segmenter], ids: Sequence[Mapping[str, int]]) -> Symbols:
-    """Return the symbols with `start_is_text` set if the start symbol can also be ordinary text on either side."""
+    """Return the symbols, with `start_is_text` set if the start symbol can also be ordinary source or target text."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}

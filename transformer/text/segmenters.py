@@ -1,4 +1,4 @@
-"""Wrappers with a common interface for the tokenizer libraries of imported models, sentencepiece and tokenizers."""
+"""Common interface to the tokenizer libraries of imported models, sentencepiece and tokenizers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ONE_FILE = "tokenizer.json"
 
 
 class Segmenter(Protocol):
-    """Splits texts into tokens."""
+    """Interface of objects that split texts into tokens."""
 
     def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         """Yield each token's spelling, and its character span [start, end) in the text."""
         ...
 
     def score(self, spelt: str) -> float:
-        """Return a token's frequency score, which is lower for rarer tokens, and -inf for bytes and unknown tokens."""
+        """Return a token's frequency score: lower for rarer tokens, and -inf for bytes and unknown tokens."""
         ...
 
     def spells(self, spelt: str) -> bool:
@@ -32,7 +32,7 @@ class Segmenter(Protocol):
 
 
 class WholeTokenizer:
-    """A tokenizer.json, run by the library `tokenizers`; typed text never becomes a special token.
+    """Tokenizer from a tokenizer.json file, run by the library `tokenizers`. Typed text never becomes a special token.
 
     Args:
         content: content of tokenizer.json.
@@ -58,7 +58,7 @@ class WholeTokenizer:
             yield spelt, inner_span(text, *offsets)
 
     def score(self, spelt: str) -> float:
-        # Common tokens have low ids.
+        # More frequent tokens have lower ids.
         return -float(self.ids[spelt])
 
     def spells(self, spelt: str) -> bool:
@@ -66,7 +66,7 @@ class WholeTokenizer:
 
 
 class SentencepieceModel:
-    """A sentencepiece model.
+    """Segmenter that uses a sentencepiece model.
 
     Args:
         model: serialised model.
@@ -113,8 +113,8 @@ def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
     """Return the span of the original text that each normalised character came from.
 
     Args:
-        starts: index in the original text at which each normalised character begins, followed by the text's length.
-            Characters that replace a single original character begin at the same index and share its span.
+        starts: index in the original text at which each normalised character begins, followed by the text's length. If
+            one original character became several, they begin at the same index and share a span.
     """
     spans: list[tuple[int, int]] = []
     end = starts[-1] if starts else 0
@@ -126,5 +126,4 @@ def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _length(byte: int) -> int:
-    """Return the length in bytes of a UTF-8 character, given its first byte."""
     return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from functools import cached_property
 
-# Bytes of an unfinished character, or of a representative with the same possible continuations.
+# Bytes of an unfinished character. States with the same continuations are represented by one of them.
 State = bytes
 # State between two characters.
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
-# Range of the next byte after the given bytes (Unicode 15, table 3-7). The limits exclude overlong encodings,
-# surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which stands for an invalid character, and the
-# noncharacters U+FFFE and U+FFFF.
+# For each beginning of a character, the range of the next byte (Unicode 15, table 3-7). The ranges exclude overlong
+# encodings, surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which marks invalid characters, and
+# the noncharacters U+FFFE and U+FFFF.
 POSSIBLE = {
     b"\xe0": (0xA0, 0xBF),
     b"\xed": (0x80, 0x9F),
@@ -21,7 +21,7 @@ POSSIBLE = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# Representative of all states outside POSSIBLE, by number of missing bytes.
+# For all unfinished characters outside POSSIBLE, a representative state by number of missing bytes.
 ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
@@ -48,7 +48,7 @@ class Spelling:
         self.parts = frozenset(parts)
 
     def __bool__(self) -> bool:
-        """Whether any token contains an incomplete character; if not, there is nothing to decide."""
+        """Whether any token contains an incomplete character."""
         return bool(self.parts)
 
     @cached_property
@@ -65,7 +65,7 @@ class Spelling:
         return found
 
     def after(self, state: State, token: int) -> State:
-        """Return the state after one more token. A token that breaks the unfinished character begins a new one."""
+        """Return the state after one more token. A token that breaks off an unfinished character begins a new one."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
@@ -82,7 +82,7 @@ class Spelling:
 
     def _fewest(self, suppressed: Set[int]) -> dict[State, int]:
         fewest = {WHOLE: 0}
-        # A character has at most four bytes, and at least the first is already written.
+        # A character has at most four bytes, and at least the first one is already written.
         for count in range(1, 4):
             fewest |= {
                 state: count
@@ -93,7 +93,7 @@ class Spelling:
         return fewest
 
     def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
-        """Return the tokens in `parts` after which the character can still be completed within the limit.
+        """Return the tokens in `parts` that leave enough tokens to complete the character.
 
         Args:
             state: state before the token.
@@ -109,7 +109,7 @@ NO_PARTS = Spelling({})
 
 
 def _after(state: State, spelt: bytes) -> State | None:
-    """Return the state after the bytes `spelt`; None if they are invalid UTF-8 in that state."""
+    """Return the state after the bytes `spelt`, or None if the bytes are invalid UTF-8 in the given state."""
     for byte in spelt:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:

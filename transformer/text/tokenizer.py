@@ -1,4 +1,4 @@
-"""This project's sentencepiece tokenizer, which also reports each token's character span, and its training."""
+"""Training and use of this project's sentencepiece tokenizer, which also reports each token's character span."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.values.tokens import Token
 
 # Ids in vocabularies trained by this project. For other vocabularies, use `Vocabulary.symbols`.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
-# Tokens that stand for no text.
+# Special tokens that are dropped when ids are converted to text.
 CONTROLS = frozenset({PAD, START, END})
 # File in a model folder with the serialised sentencepiece model.
 VOCABULARY = "tokenizer.model"
@@ -28,7 +28,7 @@ VOCABULARY = "tokenizer.model"
 MERGE_DROPOUT = 0.1
 # English and German characters that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
-# A private-use character, which no vocabulary contains.
+# A private-use character that no vocabulary contains.
 FENCE = "\ue000"
 # An opening quote is always a separate token. Otherwise "'some" would be split into "'s" (as in "it's") and "ome".
 OPENING_QUOTE = SPACE_MARK + "'"
@@ -39,15 +39,15 @@ CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
 
 
 class Tokenizer:
-    """`Vocabulary` from one sentencepiece model for both languages, made by `train_tokenizer`. Thread-safe.
+    """`Vocabulary` with one sentencepiece model for both languages, as trained by `train_tokenizer`. Thread-safe.
 
     Args:
         model: serialised sentencepiece model.
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
-        scores: frequency score of each token in the vocabulary's training text, [V]. For BPE, it is minus the merge
-            number, for a unigram vocabulary the log-probability. Bytes have -inf, special tokens 0.
+        scores: frequency score of each token, [V]: minus the merge number for BPE, and the log-probability for a
+            unigram vocabulary. Bytes have -inf, special tokens 0.
 
     Raises:
         ValueError: the bytes are not a sentencepiece model, or its special tokens have other ids than PAD, UNKNOWN,
@@ -75,13 +75,13 @@ class Tokenizer:
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
-        # Bytes get -inf instead of sentencepiece's 0: they only encode characters outside the vocabulary, so they are
-        # the rarest tokens.
+        # sentencepiece gives bytes the score 0. Give them -inf, because they encode only characters outside the
+        # vocabulary and are therefore the rarest tokens.
         self.scores = tuple(
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
-        # Bytes are spelled like "<0xF0>"; those below <0x80> are whole characters.
+        # Byte tokens are spelled like "<0xF0>". Bytes below 0x80 are whole characters.
         self.spelling = Spelling(
             {
                 token: bytes([value])
@@ -119,16 +119,16 @@ class Tokenizer:
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
         """Encode many texts like `encode_ids`, in parallel on all cores.
 
-        With `sampled`, merges are skipped at random, so that the segmentation of words varies: BPE-dropout (Provilkov
-        et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
+        If `sampled`, merges are skipped at random, so that words are segmented in different ways: BPE-dropout
+        (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
         plain = [normalise(text) for text in texts]
         draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
     def spell(self, token: str) -> list[int]:
-        """Return the token ids that encode a token from another vocabulary, given as in `texts`."""
-        # The fence separates the token from the space that sentencepiece inserts before a text.
+        """Return the ids that encode a token of another vocabulary; `token` is spelled as in `texts`."""
+        # The fence keeps the token apart from the space that sentencepiece inserts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + token.replace(SPACE_MARK, " "))[len(fence) :]
 
@@ -166,7 +166,7 @@ class Tokenizer:
 
         Args:
             ids: token ids.
-            spans: span in the original text of each character in the decoded text.
+            spans: for each character of the decoded text, the span in the original text.
             length: length of the original text.
         """
         tokens = []
@@ -184,7 +184,8 @@ class Tokenizer:
                 last = max(first, at + len(surface.rstrip(" ")))
             covered = spans[first:last]
             if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
-                # NFKC may expand one typed character, such as ﷺ, to words. A space between them has its span.
+                # NFKC may expand one typed character, such as ﷺ, to several words. The spaces between them
+                # then share its span.
                 covered = spans[at : at + 1]
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
@@ -197,16 +198,16 @@ def units(text: str) -> list[str]:
     """Split a normalised text into units that no token may cross: words, digits and punctuation.
 
     A contraction such as "it's" is two units, "it" and "'s", as in GPT-2's tokenizer (Radford et al. 2019). A space
-    belongs to the following unit.
+    belongs to the unit after the space.
     """
     return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
 
 
 def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenizer:
-    """Train a BPE vocabulary shared by both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare Words
-    with Subword Units", section 3.2).
+    """Train a BPE vocabulary shared by both languages.
 
-    Characters outside the vocabulary are encoded as UTF-8 bytes. Every digit is a separate token.
+    Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2. Characters
+    outside the vocabulary are encoded as UTF-8 bytes. Every digit is a separate token.
 
     Args:
         sentences: sentences in both languages, in any order.
@@ -227,11 +228,11 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
             user_defined_symbols=[OPENING_QUOTE],
             byte_fallback=True,
             split_digits=True,
-            # `units` sets the boundaries. A change of script is none, because a contraction's apostrophe has a
-            # different script.
+            # `units` sets all boundaries. Splitting at a change of script would separate the
+            # apostrophe from a contraction.
             split_by_unicode_script=False,
             pretokenization_delimiter=UNIT_BORDER,
-            # The text is already normalised, by `normalise`, which keeps track of each character's origin.
+            # `normalise` has already normalised the text, and keeps track of each character's origin.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             pad_id=PAD,
@@ -247,7 +248,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
 
 
 def _possible(error: str) -> str:
-    """Return advice on the possible vocabulary sizes, taken from sentencepiece's error message; "" if it has none."""
+    """Return advice on the possible vocabulary sizes, based on sentencepiece's error message; "" for other errors."""
     if most := re.search(r"value <= (\d+)", error):
         return f"; it allows at most {most[1]}: give another --vocabulary, or more text"
     if least := re.search(r"\d+ vs (\d+)", error):

@@ -14,27 +14,27 @@ from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
 
 SPACE_MARK = "▁"
-# Spelling of a byte token.
+# Spelling of a byte token, such as "<0xF0>".
 BYTE = re.compile("<0x([0-9A-F]{2})>")
 # Visible signs for white space, in texts and in token spellings.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
 WHITE = re.compile("|".join(SIGNS))
-# Code at the beginning of a source text that chooses a multilingual model's target language: ">>fra<<".
+# Code at the beginning of a source text that chooses a multilingual model's target language, such as ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
 # Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
 ANY_CODE = re.compile(r"\s*(<<[^<>]+>>|>>[^<>]+<<)")
 
 
 def label_parts(token: Token, text: str) -> tuple[str, str]:
-    """Return the two parts of a token's label: the characters it covers, and its spelling.
+    """Return the two parts of a token's label: the characters that the token covers, and the token's spelling.
 
-    The first part is "" unless the spelling hides the characters, as bytes do. White space is made visible, and a
-    special token's role is added.
+    The first part is "" unless the spelling hides the characters, as it does for bytes. White space is made visible,
+    and a special token's role is added.
 
     Args:
-        token: token from a text, or from a vocabulary, in which case its span is None.
+        token: token of a text, or of a vocabulary (then without a span).
         text: text that the token's span refers to.
     """
     if token.special:
@@ -56,7 +56,7 @@ def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def has_shape(character: str) -> bool:
-    """Whether a character is visible: not white space, a control or format character, or a surrogate."""
+    """Whether a character is visible: neither white space nor a control character, format character or surrogate."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
 
@@ -81,7 +81,7 @@ class Symbols:
 
     @property
     def never_predicted(self) -> frozenset[int]:
-        """Special tokens that are never a prediction target in training: padding and the start symbol.
+        """Special tokens that are never predicted in training: padding and the start symbol.
 
         Their predicted probabilities are meaningless, and predicted padding would look like the end of the text. The
         end symbol is never included, even if one token serves as all special tokens, as in GPT-2.
@@ -89,7 +89,7 @@ class Symbols:
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, token: int) -> Role:
-        """Return a token id's role after the decoder's first token; "" for ordinary text."""
+        """Return the role of a token id, except in first place in the decoder's input; "" for ordinary text."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and token == self.start else roles.get(token, "")
 
@@ -104,7 +104,7 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """Split a text into its language codes ("" if there are none), at most one per side, and the rest."""
+    """Split a text into language codes ("" if there are none) and the rest, with at most one code per side."""
     found: dict[str, str] = {}
     at = 0
     while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
@@ -113,7 +113,7 @@ def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
-    """Add language codes to a text, except for sides whose language the text already names."""
+    """Add language codes to a text; codes that are already in the text take precedence."""
     own, rest = split_code(text, codes)
     both = {each[0]: each for each in (*code.split(), *own.split())}
     merged = " ".join(both[side] for side in sorted(both))
@@ -144,7 +144,7 @@ class TextVocabulary(Protocol):
     def spelling(self) -> Spelling: ...
 
     def encode(self, text: str, *, end: bool) -> tuple[Token, ...]:
-        """Tokenize a text, and append the end symbol if `end`; spans refer to `text` as typed."""
+        """Tokenize a text, and append the end symbol if `end` is True; spans refer to `text` as typed."""
         ...
 
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
@@ -181,7 +181,7 @@ class Vocabulary(TextVocabulary, Protocol):
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """Return the key tokens' frequency scores for an attention kind, by id; rarer tokens have lower scores."""
+        """Return frequency scores for the vocabulary of an attention kind's keys, by id; lower for rarer tokens."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""Measures, names, compares and arranges attention heads by their behaviour."""
+"""Measures, names, compares and clusters attention heads by their behaviour."""

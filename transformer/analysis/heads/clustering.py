@@ -1,4 +1,4 @@
-"""Hierarchical clustering of items, given their distances."""
+"""Hierarchical clustering from pairwise distances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.spatial.distance import squareform
 
 
 def average_linkage(distances: np.ndarray) -> np.ndarray:
-    """Merge clusters in order of the mean distance between their members (UPGMA).
+    """Cluster items by average linkage (UPGMA): repeatedly merge the two clusters with the smallest mean distance.
 
     Args:
         distances: pairwise distances, [N, N], symmetric, 0 on the diagonal, N at least 1.
@@ -22,7 +22,7 @@ def average_linkage(distances: np.ndarray) -> np.ndarray:
 
 
 def leaf_order(linkage: np.ndarray) -> list[int]:
-    """Return an order of the items in which the dendrogram's branches do not cross.
+    """Return the items in an order in which the dendrogram's branches do not cross.
 
     Args:
         linkage: linkage matrix from `average_linkage`, [N - 1, 4].

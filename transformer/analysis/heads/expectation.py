@@ -1,4 +1,4 @@
-"""Predicts from a head's name where the head looks in a sentence, and finds the row that differs most."""
+"""Predicts from a head's name where the head attends in a sentence, and finds the row that deviates most."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
 from transformer.values.tokens import Token
 
-# A row is an outlier if the expected weights of the expected column and of the most looked-at column differ by this
-# much.
+# Compare the expected weight of the column that a row attends to most with the row's largest expected weight. The row
+# is an outlier if the difference is at least this much.
 OUTLIER_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """The row in which a head differs most from what its name predicts.
+    """The row in which a head deviates most from what its name predicts.
 
     Attributes:
         row: index of the row in the view.
-        column: column that the head looks at most.
+        column: column that the head attends to most.
         expected: column that the head's name predicts.
-        rows: number of rows that differ.
+        rows: number of outlier rows.
         counted: number of rows for which the name predicts a column.
     """
 
@@ -38,13 +38,13 @@ class Outlier:
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """The columns at which heads with a certain name are expected to look.
+    """The columns that heads with a given name are expected to attend to.
 
     Attributes:
-        weights: float64 [R, C]: for an alignment head, the mean of all alignment heads; for a positional head, 1 at the
-            predicted position. Start and end symbols are excluded.
-        counted: bool [R], True for rows for which the name predicts a column; at least one row.
-        read: whether a row stands for the token that its step reads, rather than the token that its step predicts.
+        weights: expected weights, float64 [R, C]. For an alignment head, the mean of all alignment heads without
+            special tokens; for a positional head, 1 at the predicted position.
+        counted: bool [R], True for rows for which the name predicts a column; True for at least one row.
+        read: whether a row is labelled by the token that its step reads, rather than the token that its step predicts.
     """
 
     weights: np.ndarray
@@ -52,11 +52,11 @@ class Expectation:
     read: bool
 
     def support(self, weights: np.ndarray) -> np.ndarray:
-        """Average the expected weight of the column that each counted row looks at most, [..., R, C] to [...]."""
+        """Return the mean expected weight of each counted row's strongest column, [..., R, C] to [...]."""
         return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
 
     def outlier(self, weights: np.ndarray) -> Outlier | None:
-        """Return the row where a head's map [R, C] differs most from the expectation; None if no row is an outlier."""
+        """Return the row where a map, [R, C], deviates most from the expectation; None if no row is an outlier."""
         missing = np.where(self.counted, self.weights.max(axis=-1) - self._at_strongest(weights), 0.0)
         row = int(missing.argmax())
         if missing[row] < OUTLIER_SHARE:
@@ -74,17 +74,20 @@ class Expectation:
 
 
 def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
-    """Return the cross-attention heads that align most words, bool [L, H], and whether they align one step late.
+    """Return the cross-attention heads that align most words, bool [L, H], and whether these heads align one step late.
 
-    Heads that align the word that a step predicts are preferred, because people read a map's row as the word written at
-    that step. Only if there are none, heads that align the word that a step reads are returned.
+    Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
+    If there are none, return the heads that align one step late, with the word that the step reads.
     """
     early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)
 
 
 def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | None:
-    """Return where cross-attention alignment heads are expected to look; None without alignment heads or word rows."""
+    """Return where alignment heads are expected to attend in a sentence.
+
+    Return None if the model has no alignment heads, or if no row of the view contains a word.
+    """
     heads, read = aligning(metrics)
     rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
     counted = np.array([_has_word(row, view.axes.row_text) for row in rows])
@@ -95,10 +98,10 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
-    """Return where a head named after the previous, same or next token is expected to look; None for other names.
+    """Return where a head named "previous token", "same token" or "next token" should attend; None for other names.
 
-    Words of several tokens are excluded, because a positional head may look within the word. Rows whose neighbour is
-    the first token or a symbol are excluded, because heads with nothing to do look there.
+    Words of several tokens are excluded, because a positional head may attend within the word. Rows whose neighbour is
+    the first token or a special token are excluded, because heads with nothing to do attend there.
     """
     offset = OFFSETS.get(name.removesuffix(" token"))
     if offset is None:
@@ -107,7 +110,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     rows = np.arange(count)
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
-    # In self-attention, rows and columns are the same tokens.
+    # `name` occurs only in self-attention, where rows and columns are the same tokens.
     special = _special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None

@@ -1,9 +1,9 @@
-"""Finds heads whose task can be described in one sentence, and sentences that show each task.
+"""Finds, for each task in `tasks.py`, the head that does the task best, and example sentences.
 
-For every task in `tasks.py`, the text alone determines which map cells belong to the task (its links). A general task
-is, for example, to look at the previous word. A task is represented by the head with the largest share of attention on
-the links, over many sentences. For a specific task, the share must also exceed what the general tasks explain. For
-example, a head that looks at every left neighbour also looks at “not” from the next word.
+A task is something that a head may do, such as attending to the previous word. From the text alone, a task determines
+the map cells that should get attention (the task's links). The head with the largest share of attention on the links,
+over many sentences, represents the task. For a specific task, the share must also exceed what general tasks explain.
+For example, a head that attends to every left neighbour also attends to “not” from the next word.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
-# A head does a task if at least this share of its attention is on the task's links (a threshold of this project).
+# A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
 DOES = 0.4
-# For a specific task, the share must also exceed the part that the general rules explain by this margin. Voita et al.
-# 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
+# For a specific task, the share must also exceed the part that general tasks explain by this margin. Voita et al. 2019
+# (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
-# Number of decimal places to which shares are rounded.
+# Decimal places to which shares are rounded.
 DIGITS = 4
-# If a task's median number of links per sentence is at least MANY_LINKS, examples have at least ENOUGH_LINKS links.
+# If a task has a median of at least MANY_LINKS links per sentence, its examples have at least ENOUGH_LINKS links.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence that shows what a head does, with one row of the head's map.
+    """An example sentence for a task, with one row of the head's map.
 
     Attributes:
         text, target: the sentence and the model's translation.
@@ -43,9 +43,9 @@ class Example:
         rows, columns: positions of the query tokens and of the key tokens in the trace.
         read: text of the query; in the decoder, the text just read. "" is a start symbol, "▁" a single space.
         written: in the decoder, the predicted text; "" is the end symbol.
-        labels: texts that the row may look at; "" is a start or end symbol.
+        labels: texts that the row may attend to; "" is a start or end symbol.
         weights: attention weights of the row, one per label.
-        looked_at: index of the label that shows the task.
+        looked_at: index of the label that illustrates the task.
     """
 
     text: str
@@ -67,13 +67,14 @@ class Exhibit:
     Attributes:
         task: name of the task.
         kind, layer, head: attention kind, 0-based layer and 0-based head.
-        share: mean share of the head's attention on the links, over all rows that have links.
-        everyone: mean share of attention on the links over all heads of the attention kind.
-        rule: general task that explains most of the share; empty for a general task, or if none explains any part.
-        explained: part of the share that the general tasks explain. If a general task also has a link, the head's mean
+        share: mean share of the head's attention on the task's links, over all rows that have links.
+        everyone: mean share of attention on the task's links, over all heads of the attention kind.
+        rule: name of the general task that explains most of the share; empty if the exhibit's task is itself general,
+            or if no general task explains any part.
+        explained: part of the share that general tasks explain. Where a general task covers a link too, the head's mean
             share on that general task counts as explained.
         rows, sentences: numbers of rows and sentences that were measured.
-        examples: sentences that show the task best, best first.
+        examples: sentences that illustrate the task best, best first.
     """
 
     task: str
@@ -90,18 +91,18 @@ class Exhibit:
 
     @property
     def does_it(self) -> bool:
-        """Whether enough of the head's attention is on the links, beyond what the general rules explain."""
+        """Whether enough of the head's attention is on the task's links, beyond what general tasks explain."""
         return self.share >= DOES and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
 @dataclass(frozen=True)
 class Gallery(Record):
-    """A model's heads by task, and the number of sentences in which they were found.
+    """The head found for each task in one model, with example sentences.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: number of sentences read.
-        exhibits: one head per task, in the order of `TASKS`. Tasks of other languages and tasks without links are left
+        exhibits: one head per task, in the order of `TASKS`. Tasks for other languages and tasks without links are left
             out.
     """
 
@@ -115,15 +116,15 @@ class Gallery(Record):
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:
-    """Find the head for each task, and the sentences that show the task best.
+    """Find the head that represents each task, and the sentences that illustrate the task best.
 
     Args:
         traces: traces of one model.
         model: `Translator.version` of the model.
-        languages: the model's languages; tasks about the words of other languages are left out.
+        languages: the model's languages; tasks about words of other languages are left out.
 
     Raises:
-        ValueError: there is no trace.
+        ValueError: there are no traces.
     """
     tasks = [task for task in TASKS if task.fits(languages)]
     found: dict[str, list[_Measured]] = {task.name: [] for task in tasks}
@@ -148,7 +149,7 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """A task measured on one sentence: attention shares [L, H, links], the trace, and the task's links."""
+    """A task measured on one sentence: the trace, the links, and each head's attention share on each link."""
 
     shares: np.ndarray
     trace: Trace
@@ -162,17 +163,20 @@ def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
 
 
 def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
-    """Choose the head that exceeds the general rules most or, if no head passes, the head with the largest share.
+    """Return the head that represents a task, with example sentences.
+
+    Choose the head that exceeds the general tasks most or, if no head passes the thresholds, the head with the largest
+    share.
 
     Args:
-        task: the task.
+        task: task to find a head for.
         measured: measurements of the task, one per sentence.
-        rules: share of every head's attention on each general task's links, [L, H].
+        rules: general tasks, each with every head's share of attention on the general task's links, [L, H].
     """
     rows = sum(len(each.links) for each in measured)
     means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
-    # The part of each link that each general rule explains, [L, H, links].
+    # For each general task, the part of each link that the general task explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
         *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
@@ -182,7 +186,7 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
     best = means if task.general or not beyond.any() else beyond
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
-    # If a task has many links in most sentences, a sentence with only a few does not illustrate it.
+    # If most sentences have many links, a sentence with only a few is a poor example.
     least = ENOUGH_LINKS if np.median([len(each.links) for each in measured]) >= MANY_LINKS else 1
     shown = [each for each in measured if len(each.links) >= least] or list(measured)
     examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
@@ -202,9 +206,9 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
 
 
 def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
-    """Return, for each link of a sentence, whether a general rule also covers the link.
+    """Return, for each link of a sentence, whether a general task also covers the link.
 
-    A rule that always has the same columns, such as the end symbol, covers these columns in every row.
+    A general task with the same columns in every row, such as the end symbol, covers these columns in all rows.
     """
     ruled = dict(rule.links(measured.trace))
     places = set(ruled.values())
@@ -213,10 +217,10 @@ def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
 
 
 def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
-    """Build an example from a sentence's strongest link and the link's row.
+    """Build an example from a sentence: the task's strongest link and the map row of this link.
 
-    Encoder examples show words. Decoder examples show tokens, because each step reads one token and predicts another,
-    which merging into words would hide.
+    Encoder examples show words. Decoder examples show tokens: each step reads one token and predicts another, and
+    merging tokens into words would hide this.
     """
     axes = axes_of(measured.trace, kind, words=kind == "encoder")
     weights = view_of(measured.trace, kind, words=axes.words)
@@ -231,7 +235,7 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
     row, column = max(
         map(place, measured.links),
-        # A link within one word of several tokens illustrates nothing.
+        # A link between two tokens of the same word illustrates nothing.
         key=lambda at: (
             axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
             float(weights.weights[layer, head, *at]),
@@ -253,7 +257,10 @@ def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
 
 
 def _label(tokens: Sequence[Token], text: str) -> str:
-    """Return the text that tokens cover; "" for a start or end symbol, the token's name for a code or a space."""
+    """Return the text that tokens cover.
+
+    Return "" for a start or end symbol, the token's name for a language code, and "▁" for a single space.
+    """
     first = tokens[0]
     if first.special:
         return first.text if first.role == "language" else ""

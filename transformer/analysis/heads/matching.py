@@ -1,7 +1,8 @@
-"""Matches heads of two models, A and B, on the same sentence: which head of B behaves like a given head of A?
+"""Matches attention heads between two models, A and B, that read the same sentence.
 
-Heads are numbered as in `head_distances`. The similarity of two heads is 1 minus the mean Jensen-Shannon divergence
-between their rows, in units of ln 2: 1 for equal rows, 0 if corresponding rows never look at the same column.
+Heads are numbered as in `head_distances`. The similarity of two heads is 1 - d / ln 2, where d is the mean
+Jensen-Shannon divergence between corresponding rows. It is 1 for equal rows, and 0 if corresponding rows never attend
+to the same column.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from transformer.analysis.words import Group
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-# Identifies a token or word in both models. The first item is the character span relative to the text's end, or the
-# role of a symbol. The second item counts earlier occurrences.
+# Identifies a token or word in both models: (character span relative to the text's end, or role of a special token;
+# number of earlier tokens with an equal first item).
 Key = tuple[object, int]
 
 
 def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
-    """Return the similarity between each head of A and each head of B, float64 [heads of A, heads of B].
+    """Return the similarity between each head of model A and each head of model B, float64 [heads of A, heads of B].
 
-    If both models tokenize the texts identically, tokens are compared. Otherwise, the words and symbols in both texts
-    are compared, with each row scaled to sum to 1.
+    If both models tokenize the texts identically, tokens are compared. Otherwise, the words and special tokens that
+    both models have are compared, with each row rescaled to sum to 1.
 
     Args:
         a, b: traces of two models that read the same text; a language code in front of the text may differ.
@@ -54,10 +55,10 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
 
 
 def best_match(similarity: np.ndarray) -> np.ndarray:
-    """Assign a head of B to each head of A, int [heads of A]; -1 for unmatched heads, if B has fewer heads.
+    """Assign a head of model B to each head of model A, int [heads of A]; -1 for heads without a match.
 
-    The assignment is one to one, and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the
-    Assignment Problem").
+    The assignment is one to one and maximises the total similarity (Kuhn 1955, "The Hungarian Method for the Assignment
+    Problem").
     """
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     match = np.full(len(similarity), -1)
@@ -66,9 +67,9 @@ def best_match(similarity: np.ndarray) -> np.ndarray:
 
 
 def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -> np.ndarray:
-    """Return the expected similarity if B's heads are shuffled within each layer, [..., heads of A].
+    """Return the expected similarity if model B's heads were shuffled within each layer, [..., heads of A].
 
-    The similarity is NaN for unmatched heads.
+    The value is NaN for heads without a match.
 
     Args:
         similarity: similarity between heads, [..., heads of A, heads of B].
@@ -80,7 +81,7 @@ def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -
 
 
 def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
-    """Return the similarity between each head of A and its match, [..., heads of A]; NaN for unmatched heads."""
+    """Return the similarity between each head of model A and its match, [..., heads of A]; NaN without a match."""
     return _taken(similarity, match)
 
 

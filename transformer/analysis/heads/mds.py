@@ -1,4 +1,4 @@
-"""Multidimensional scaling: places items on a plane so that given distances are preserved."""
+"""Multidimensional scaling: places items in a plane so that given distances are preserved."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Items placed on a plane.
+    """Items placed in a plane.
 
     Attributes:
-        points: coordinates, [N, 2], centred at (0, 0), with the longer axis first.
-        shown: fraction of the variance that the plane shows, 0 to 1; the rest is in the omitted dimensions.
+        points: coordinates, [N, 2], centred at (0, 0); the axis with the larger variance comes first.
+        shown: fraction of the variance that the plane shows, 0 to 1; the rest is lost in the omitted dimensions.
     """
 
     points: np.ndarray
@@ -23,8 +23,8 @@ class Plane:
 def classical_mds(distances: np.ndarray) -> Plane:
     """Apply classical multidimensional scaling in two dimensions (Torgerson 1952).
 
-    Distances between points that lie on a plane are reproduced exactly. Each axis is oriented so that the coordinate
-    with the largest magnitude (the first one on a tie) is positive.
+    Distances between points in a plane are reproduced exactly. On each axis, the coordinate with the largest magnitude
+    (the first one on a tie) is made positive.
 
     Args:
         distances: pairwise distances, [N, N], symmetric, 0 on the diagonal, N at least 1.
@@ -32,7 +32,7 @@ def classical_mds(distances: np.ndarray) -> Plane:
     squared = distances**2
     from_mean = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
     spreads, axes = np.linalg.eigh(-from_mean / 2)
-    # Non-Euclidean distances have negative eigenvalues, which no axis can show.
+    # Non-Euclidean distances give negative eigenvalues, which no axis can represent.
     spreads, axes = np.maximum(spreads[::-1], 0.0), axes[:, ::-1]
     points = np.zeros((len(distances), 2))
     points[:, : len(spreads)] = (axes * np.sqrt(spreads))[:, :2]

@@ -1,4 +1,4 @@
-"""Metrics for comparing the heads of one attention kind.
+"""Metrics that describe what each attention head does.
 
 Each metric is a mean over queries. Queries to which the metric does not apply are left out: for example, the first
 token has no previous token. A metric that applies to no query is NaN.
@@ -28,11 +28,12 @@ class Metric:
     """Description of a head metric.
 
     Attributes:
-        name: key in `HeadMetrics.values` and in URLs: a lower-case letter, then at most 29 of a to z, 0 to 9 and _.
-        title: a few words for a column heading.
+        name: key in `HeadMetrics.values` and in URLs: a lower-case letter, then at most 29 characters from a-z, 0-9 and
+            _.
+        title: short column heading.
         meaning: one sentence that explains the metric.
         unit: "nats", "tokens" or "share".
-        low, high: range of the values, not below 0; `high` is None if it depends on the sentence.
+        low, high: range of the values; `low` is at least 0, and `high` is None if the maximum depends on the sentence.
         kinds: attention kinds for which the metric is defined.
     """
 
@@ -143,12 +144,12 @@ METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class HeadMetrics:
-    """Metrics of all heads of one attention kind.
+    """Metrics of all heads for one attention kind.
 
     Attributes:
         kind: "encoder", "decoder" or "cross".
-        values: each metric that is defined for the attention kind, by name, in the order of `METRICS`: [L, H], float64,
-            read-only; NaN for a metric that applied to no query.
+        values: metric values by name, in the order of `METRICS`: float64 [L, H], read-only; NaN if the metric applied
+            to no query. Metrics that are not defined for the attention kind are missing.
         queries: number of queries in each metric's mean, by name.
     """
 
@@ -175,7 +176,7 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
         trace: trace of a model run.
         kind: attention kind.
         scores: score of each token in the key vocabulary, by id; a lower score means a rarer token. See
-            `Vocabulary.key_scores`. None leaves out the metrics that need scores.
+            `Vocabulary.key_scores`. If None, metrics that need scores are left out.
     """
     measured = dict(_each_query(trace, kind, scores))
     values, queries = {}, {}
@@ -192,10 +193,10 @@ def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
     """Average metrics over sentences, weighting each sentence by its number of queries.
 
     Args:
-        measured: metrics of one attention kind and one model; at least one.
+        measured: metrics of one model and one attention kind, one item per sentence.
 
     Raises:
-        ValueError: `measured` is empty, or has several attention kinds.
+        ValueError: `measured` is empty or mixes attention kinds.
     """
     measured = list(measured)
     kinds = {metrics.kind for metrics in measured}
@@ -216,7 +217,7 @@ def is_punctuation(token: Token, text: str) -> bool:
     return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
 
 
-# Name of a metric, value for each query [L, H, Q], and a mask of the queries to which it applies, bool [Q].
+# (metric name, (value for each query [L, H, Q], mask of the queries to which the metric applies, bool [Q]))
 Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
@@ -234,8 +235,8 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     yield "first", (weights[..., 0], every)
     yield "end", (weights[..., end].sum(axis=-1), every)
 
-    # Heads attend to the first token and the end symbol when they have nothing to do (attention sinks). A sink is not a
-    # pattern, so a query whose pattern would be at a sink is left out.
+    # Heads attend to the first token and the end symbol when they have nothing to do (attention sinks). Attending to a
+    # sink is no evidence of a pattern, so a query is left out if the pattern predicts a sink.
     sinks = special | (np.arange(len(keys)) == 0)
     strongest = weights.argmax(axis=-1)
     if scores is not None:
@@ -269,6 +270,6 @@ def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sin
 def _alignments(trace: Trace) -> Iterator[Measured]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
-        # Special columns are included, so that a head that attends to the end symbol aligns nothing.
+        # Special tokens stay among the columns, so a head that attends to the end symbol aligns nothing.
         strongest = alignment_rows(trace, shift=shift).argmax(axis=-1)
         yield f"alignment_{name}", (strongest == agreed, agreed != 0)

@@ -1,8 +1,7 @@
-"""Names heads that mostly do one thing, by published thresholds.
+"""Names heads that mostly do one thing, using published thresholds.
 
 The first token and the end symbol are attention sinks: heads attend to them when they have nothing to do. Every rule
-except the rule for the end symbol ignores attention to sinks. A head that attends to a sink therefore gets no other
-name.
+except the end symbol's ignores attention to sinks. A head that mostly attends to a sink therefore gets no other name.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Rule:
         name: name that the head gets.
         threshold: the condition and its source, in one sentence.
         kinds: attention kinds to which the rule applies.
-        holds: function from `HeadMetrics.values` to the heads that pass, bool [L, H].
+        holds: function from `HeadMetrics.values` to a mask of the heads that meet the condition, bool [L, H].
     """
 
     name: str
@@ -54,8 +53,8 @@ def _neighbour(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
         f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
         "queries look most at it.",
         kinds,
-        # The second condition excludes sinks, because in a short sentence the neighbour is often the first token or the
-        # end symbol.
+        # The second condition keeps out sinks: in a short sentence, the neighbour is often the first token
+        # or the end symbol.
         lambda values: _most(values[metric]) & _most(values[f"strongest_{metric}"]),
     )
 
@@ -88,9 +87,9 @@ RULES = (
         ("encoder",),
         lambda values: _most(values["strongest_rarest"]),
     ),
-    # There is no published threshold for alignment. Voita et al. (section 5.2) require a syntactic head to be 10 points
-    # better than the best fixed offset. In short English and German sentences, the best offset finds about 40% of the
-    # links.
+    # There is no published threshold for alignment. Voita et al. (section 5.2) require a syntactic head to be 10
+    # points better than the best fixed offset. In short English and German sentences, the best fixed offset finds
+    # about 40% of the links.
     Rule(
         "alignment",
         "For more than half of the target tokens, it looks most at the source token that all heads together agree on. "
@@ -102,9 +101,9 @@ RULES = (
 
 
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
-    """Return the rules that each head passes, by layer and head; most heads pass none.
+    """Return the rules that each head meets, indexed by layer and head; most heads meet none.
 
-    NaN and missing metrics pass no rule.
+    A rule is not met if one of the metrics it tests is NaN or missing.
     """
     layers, heads = next(iter(metrics.values.values())).shape
     values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)
@@ -115,10 +114,10 @@ def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]
     )
 
 
-# Cached, because a page needs the names of the same metrics a dozen times.
+# Cached, because a page asks for the names of the same heads about a dozen times.
 @lru_cache(maxsize=128)
 def head_names(metrics: HeadMetrics) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """Return each head's names, without duplicates, by layer and head; most heads have none."""
+    """Return each head's names, without duplicates, indexed by layer and head; most heads have none."""
     return tuple(
         tuple(tuple(dict.fromkeys(rule.name for rule in rules)) for rules in layer) for layer in head_rules(metrics)
     )

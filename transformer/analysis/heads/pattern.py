@@ -11,7 +11,7 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True)
 class Entry:
-    """One cell of an attention map."""
+    """One cell of an attention map, with its attention weight, 0 to 1."""
 
     row: int
     column: int
@@ -23,17 +23,17 @@ class Pattern:
     """A head's attention pattern on one sentence.
 
     Attributes:
-        previous, same, following: mean attention from a row to the previous position, to its own position and to the
-            next one; 0 except in self-attention. Rows without such a position are left out of the mean.
+        previous, same, following: mean attention from a row to the previous position, its own position and the next
+            position; 0 except in self-attention. Rows without such a position are left out of the mean.
         special: mean share of attention on start and end symbols.
         column: non-special position with the largest mean share over all rows; None if every position is special.
         column_share: mean share of attention on `column`.
-        peak: mean of each row's largest weight, excluding start and end symbols; over rows that may look at another
-            token, 0 without such rows.
+        peak: mean of each row's largest weight, excluding start and end symbols. Rows that may attend only to such
+            symbols are left out; 0 if no row is left.
         rest: mean share of attention on start and end symbols, over the same rows as `peak`.
         moves: whether the rows' largest weights are in different columns.
         entropy: mean entropy of the rows, nats (Shannon 1948).
-        limit: mean entropy of the rows if attention were uniform, nats.
+        limit: mean entropy that the rows would have if attention were uniform, nats.
         strongest: cell with the largest weight on a non-special position. In self-attention, both positions must be
             non-special and different. None if there is no such cell.
     """
@@ -59,7 +59,7 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
-    """Return the mean weight at column = row + offset, over the rows that may look there; 0 if there are none."""
+    """Return the mean weight at column = row + offset, over the rows that may attend there; 0 if there are none."""
     places = [
         (row, row + offset)
         for row in range(weights.shape[0])
@@ -80,7 +80,7 @@ def pattern(
 
     Args:
         weights: attention weights, [R, C]; rows sum to 1.
-        mask: bool [R, C], True where the row may look.
+        mask: bool [R, C], True where the row may attend to the column.
         rows, columns: tokens of each row and column.
         same_text: whether rows and columns are the same text (self-attention), so that "previous" and "same" are
             defined.
@@ -89,8 +89,7 @@ def pattern(
     special_rows = np.array([group[0].special for group in rows])
     linkable = mask & ~special_columns[None, :]
     if same_text:
-        # Only in self-attention, because in cross-attention the start symbol's row is the step that writes the first
-        # word.
+        # In cross-attention, the row of the start symbol stays, because that step writes the first word.
         linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():

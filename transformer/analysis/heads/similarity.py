@@ -1,4 +1,4 @@
-"""Measures which heads look at the same tokens."""
+"""Measures how similarly two attention heads attend."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from transformer.analysis.heads.pattern import row_entropy
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the Jensen-Shannon divergence between distributions [..., K] and [..., K], as [...]: nats, 0 to ln 2."""
+    """Return the Jensen-Shannon divergence between two arrays of distributions, [..., K] to [...]: nats, 0 to ln 2."""
     divergence = row_entropy((first + second) / 2) - (row_entropy(first) + row_entropy(second)) / 2
     return np.maximum(divergence, 0.0)
 
 
 def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Measure how differently any two heads of an attention kind attend, in one model or two: nats, 0 to ln 2.
+    """Measure how differently each pair of heads attends, within one model or between two: nats, 0 to ln 2.
 
-    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences over rows. This function averages over
-    rows, so that sentences of different lengths are comparable. This changes only the scale of a layout or a
-    dendrogram.
+    The distance is the Jensen-Shannon divergence averaged over rows. Clark et al. 2019 ("What Does BERT Look At?",
+    section 6) sum over rows instead. The mean makes sentences of different lengths comparable, and changes only the
+    scale of a layout or dendrogram.
 
     Args:
-        weights: attention weights, [L, H, Q, K]; rows sum to 1.
+        weights: attention weights of one attention kind, [L, H, Q, K]; rows sum to 1.
         others: a second model's weights, [M, G, Q, K], with the same rows and columns; None compares the heads of
             `weights` with each other.
 
@@ -34,8 +34,7 @@ def head_distances(weights: np.ndarray, others: np.ndarray | None = None) -> np.
         return np.stack([jensen_shannon(head, against).mean(axis=-1) for head in heads])
     distances = np.zeros((len(heads), len(heads)))
     for head in range(len(heads) - 1):
-        # Compare one head at a time with all later heads, because all pairs at once would need gigabytes for a long
-        # sentence.
+        # Compare one head at a time with all later heads. All pairs at once would need gigabytes for a long sentence.
         row = jensen_shannon(heads[head], heads[head + 1 :]).mean(axis=-1)
         distances[head, head + 1 :] = distances[head + 1 :, head] = row
     return distances

@@ -1,4 +1,4 @@
-"""Head metrics of a model, averaged over many sentences."""
+"""Head metrics averaged over many sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 @dataclass(frozen=True, eq=False)
 class Statistics(Record):
-    """Metrics of all heads of a model, averaged over sentences.
+    """Metrics of all heads in a model, averaged over sentences.
 
     Attributes:
         model: `Translator.version` of the measured model.
@@ -33,19 +33,19 @@ class Statistics(Record):
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
         for kind, metrics in self.heads.items():
             for rule in RULES:
-                # A record may lack newer metrics. If a metric that names heads is missing, this raises a KeyError.
+                # Old files may lack newer metrics. If a metric that a rule needs is missing, this raises a KeyError.
                 if kind in rule.kinds:
                     rule.holds(metrics.values)
 
     @property
     def aligner(self) -> Aligner | None:
-        """Cross-attention heads that align words; None if no head does."""
+        """Cross-attention heads that align words; None if there are none."""
         return find_aligner(self.heads["cross"])
 
     def _written(self) -> dict[str, Any]:
         aligner = None
         if found := self.aligner:
-            # Files keep the key `pieces`, so that they match files of older versions.
+            # Files keep the key `pieces`, an older word for tokens, so that the format stays the same.
             aligner = {
                 "layer": found.layer,
                 "heads": found.heads,
@@ -68,12 +68,12 @@ def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -
     """Measure every head on every sentence, and average the metrics.
 
     Args:
-        traces: traces of one model, at least one; only one is in memory at a time.
+        traces: traces of one model, at least one. Traces are not kept, so a generator needs memory for one at a time.
         vocabulary: the model's vocabulary.
         model: `Translator.version` of the model.
 
     Raises:
-        ValueError: there is no trace.
+        ValueError: there are no traces.
     """
     measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     for trace in traces:

@@ -1,6 +1,7 @@
-"""Defines head tasks: each has a description, and finds the map cells that belong to the task from the text alone.
+"""Tasks that an attention head may do, each with the attention map cells that belong to it.
 
-Heads look at the first token and at the end symbol when they have nothing to do, so links to a neighbour exclude both.
+The cells follow from the text alone. Heads attend to the first token and the end symbol when they have nothing to do,
+so links to a neighbouring word exclude both.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
-# A row, and the columns at which the row should look, which are the tokens of one word.
+# (row, columns the row should attend to). The columns are the tokens of one word.
 Link = tuple[int, tuple[int, ...]]
 
 
@@ -28,35 +29,35 @@ def _words(listed: str) -> frozenset[str]:
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
 GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
-# Words that begin a clause within a sentence. German has a comma in front of them; English often has none.
+# Words that begin a subordinate clause. German puts a comma before such a clause; English often does not.
 SUBORDINATORS = _words("""
     that who whom whose which what where when while why how because if whether although than as
 """)
-# Finite parts of two-part verbs, which German puts in second position.
+# Finite verb forms that German pairs with a second verb form at the end of the clause.
 AUXILIARIES = _words("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
 """)
-# The other part of a two-part verb. Nouns do not match because of their capital letter, and adjectives lack these
-# affixes. The upper bounds are longer than any verb.
+# Matches the verb form at the end of a German clause. Nouns do not match, because they are capitalised; adjectives lack
+# these prefixes and endings. The upper bounds are longer than any verb.
 GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
 @dataclass(frozen=True)
 class HeadTask:
-    """Something that a head may do.
+    """A task that an attention head may do, such as attending to the previous word.
 
     Attributes:
         name: name of the task in URLs and files.
         title: a few plain words; {source} and {target} stand for the languages.
-        meaning: one plain sentence that says what the examples show, with the same placeholders as `title`.
+        meaning: one plain sentence about what the examples show, with the same placeholders as `title`.
         kind: attention kind.
-        links: function that yields the cells of a trace that belong to the task; none if the task does not occur in the
-            sentence.
+        links: function that yields the cells of a trace that belong to the task; yields nothing if the task does not
+            occur in the sentence.
         source, target: languages that the task is about; empty for any language.
-        general: whether the task is a general rule about all rows. Heads of specific tasks must exceed what general
-            rules predict.
+        general: whether the task concerns all rows. A head for a task that is not general must exceed what general
+            tasks predict.
     """
 
     name: str
@@ -69,17 +70,17 @@ class HeadTask:
     general: bool = False
 
     def fits(self, languages: Languages) -> bool:
-        """Return whether the task exists in a model with the given languages."""
+        """Return whether the task applies to a model with the given languages."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
     def described(self, languages: Languages) -> tuple[str, str]:
-        """Return title and meaning with the language names filled in."""
+        """Return the title and meaning with the language names filled in."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)
 
 
 def covered_text(tokens: Sequence[Token], text: str) -> str:
-    """Return the text that tokens cover; special tokens cover no text."""
+    """Return the text that tokens cover, without surrounding spaces; special tokens cover no text."""
     spans = [token.span for token in tokens if token.span is not None]
     return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
 
@@ -92,12 +93,11 @@ def _neighbour(offset: int, tokens: Sequence[Token]) -> Iterator[Link]:
 
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Return the positions and the text of each source word."""
     return _spelled(trace.source_tokens, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    """Return each target word's positions in `target_tokens` and its text; row n - 1 predicts position n."""
+    """Return each target word's positions in `target_tokens`, and its text. Row n - 1 of a map predicts position n."""
     return _spelled(trace.target_tokens, trace.target_text)
 
 
@@ -110,7 +110,7 @@ def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], 
 
 
 def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
-    """Yield links to the source's end symbol, from the steps that write the end symbol or from all other steps."""
+    """Yield links to the source's end symbol: from the steps that write the end symbol, or from all other steps."""
     end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == written and end
@@ -122,7 +122,7 @@ def _negations(trace: Trace) -> list[tuple[int, ...]]:
 
 
 def _negated(trace: Trace) -> Iterator[Link]:
-    """Yield links to an English negation from both neighbouring words, which are the words that it negates."""
+    """Yield links to an English negation from the words directly before and after it."""
     for group in _negations(trace):
         for row in (group[0] - 1, group[-1] + 1):
             if 0 <= row < len(trace.source_tokens) and not trace.source_tokens[row].special:
@@ -132,13 +132,16 @@ def _negated(trace: Trace) -> Iterator[Link]:
 def _negation_translated(trace: Trace) -> Iterator[Link]:
     negations = _negations(trace)
     written = [group for group, word in _target_words(trace) if GERMAN_NEGATION.match(word)]
-    # With several negations, it is unknown which ones belong together.
+    # With several negations, it is unclear which English one belongs to which German one.
     if len(negations) == len(written) == 1:
         yield written[0][0] - 1, negations[0]
 
 
 def _clause_comma(trace: Trace) -> Iterator[Link]:
-    """Yield the link from a German comma that English lacks to the only English word that begins a clause."""
+    """Yield the link from a German comma without an English counterpart to the English word that begins the clause.
+
+    There is no link unless the German sentence has one comma and the English sentence one clause-opening word.
+    """
     opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
     commas = [row for row, token in enumerate(trace.predicted_tokens) if token.text.strip("▁") == ","]
     if "," not in trace.source_text and len(opening) == len(commas) == 1:
@@ -146,7 +149,7 @@ def _clause_comma(trace: Trace) -> Iterator[Link]:
 
 
 def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the token positions of a German sentence's auxiliary and of its verb, the last word.
+    """Return the token positions of the auxiliary and of the verb at the end of a German sentence.
 
     Return None unless the sentence is a single clause (no comma) with a two-part verb.
     """
@@ -158,7 +161,10 @@ def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 
 
 def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
-    """Yield the link from the step that writes the final German verb to the English verb, unless both are last."""
+    """Yield the link from the step that writes the final German verb to the English verb.
+
+    There is no link if the English verb is among the last two words, because then both verbs are at the end.
+    """
     verb = _last_verb(trace)
     if verb is None:
         return
@@ -171,7 +177,10 @@ def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
 
 
 def _verb_and_auxiliary(trace: Trace) -> Iterator[Link]:
-    """Yield the link from the step that writes the final German verb to the auxiliary read earlier."""
+    """Yield the link from the step that writes the final German verb to the German auxiliary.
+
+    There is no link unless at least two tokens stand between the auxiliary and the verb.
+    """
     verb = _last_verb(trace)
     if verb is not None and verb[1][0] - 1 > verb[0][-1] + 1:
         yield verb[1][0] - 1, verb[0]

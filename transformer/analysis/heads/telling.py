@@ -1,4 +1,4 @@
-"""Chooses which head of an attention kind to show first: the most informative one on a sentence."""
+"""Chooses the most informative head of an attention kind for a sentence, to be shown first."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
 
-# Names that say what a self-attention head does with a sentence's words, plainest first. Each has the metric that
-# measures how strongly a head does this. Heads that attend to the end symbol or to punctuation do nothing useful (Clark
-# et al. 2019, section 3.2), so their names are left out.
+# Head names that describe what a self-attention head does with words, simplest first, each with the metric behind the
+# name. Heads that attend to the end symbol or to punctuation do nothing useful (Clark et al. 2019, section 3.2), so
+# their names are not included.
 TELLING: Mapping[str, str] = {
     "previous token": "previous",
     "next token": "next",
@@ -24,7 +24,7 @@ TELLING: Mapping[str, str] = {
     "rare word": "strongest_rarest",
 }
 ALIGNMENT = "alignment"
-# A head rests if more than this share of its attention is on the first token and the end symbol.
+# A head is idle if more than this share of its attention is on the first token and the end symbol.
 RESTING = 0.5
 
 
@@ -34,10 +34,10 @@ class TellingHead:
 
     Attributes:
         layer, head: 0-based layer and head.
-        name: what the head does; empty if no head of the attention kind has a telling name on this sentence.
-        confidence: mean largest weight of a query, excluding start and end symbols; NaN if no query has one.
-        rests: whether the head attends mostly to the first token and the end symbol, as all heads of the attention kind
-            do.
+        name: what the head does, such as "previous token"; empty if no head has a suitable name on this sentence.
+        confidence: largest weight of a query, averaged over queries, without start and end symbols; NaN if undefined.
+        rests: whether all heads of the attention kind, including this one, attend mostly to the first token and the end
+            symbol.
     """
 
     layer: int
@@ -52,20 +52,20 @@ _FOUND: WeakKeyDictionary[HeadMetrics, TellingHead] = WeakKeyDictionary()
 
 
 def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
-    """Choose the head to show first, once for each sentence's metrics.
+    """Choose the head to show first for one attention kind.
 
-    In cross-attention, this is the alignment head that agrees best with the mean map of all alignment heads. Agreement
-    is the mean weight that a head's strongest links have in the mean map, over the steps that write a word.
+    In cross-attention, choose the alignment head that agrees best with the mean map of all alignment heads. Agreement
+    is the weight of the head's strongest links in that mean map, averaged over the steps that write a word.
 
     In self-attention, heads do different things. The first name in `TELLING` that any head has decides, and the head
-    that does most of it is chosen. If no head has such a name, the most confident head that does not rest is chosen.
+    that does the named thing most is chosen. If no head has such a name, the most confident head that is not idle is
+    chosen. Ties go to the most confident head, then to the first. If confidence is undefined, the first head is chosen.
 
-    Ties go to the most confident head, then to the first. If no query has a confidence, the first head is chosen.
-
-    tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt.
-    In cross-attention, 94% of the chosen head's links match those of all alignment heads together, and 81% match
-    erasure. The most confident head among those that align most words, at either step, has 61% and 52%. The mean of all
-    self-attention heads is not a suitable reference, because its strongest link is a neighbour.
+    tests/unit/analysis/heads/test_telling_over_sentences.py evaluates this choice on the 200 sentences in
+    assets/sentences.txt. In cross-attention, 94% of the chosen head's links match those of all alignment heads
+    together, and 81% match erasure. The most confident head among those that align most words, at either step, reaches
+    61% and 52%. In self-attention, the mean of all heads would be a poor reference: its strongest link is always a
+    neighbour.
 
     Args:
         trace: trace of a model run.
@@ -89,8 +89,8 @@ def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
     for name, share in TELLING.items():
         named = np.array([[name in head for head in layer] for layer in names])
         if named.any():
-            # In a short sentence, a few queries can earn a name, so the head must also do the named thing more often
-            # than not.
+            # In a short sentence, a head can earn a name from only a few queries. Also require more than half of the
+            # attention or of the queries.
             score = np.where(named & (metrics.values[share] > RESTING) & (end <= RESTING), metrics.values[share], -1.0)
             if (score > 0).any():
                 return _best(confidence, score, name)

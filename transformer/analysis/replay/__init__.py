@@ -1,1 +1,1 @@
-"""Repeats the forward pass step by step in numpy float64, given a trace with details and the model's weights."""
+"""Replays the forward pass step by step in float64 numpy, from a trace with details and the model's weights."""

@@ -1,4 +1,4 @@
-"""Replays one cell of a head's map, from query and key to the cell's contribution to the sub-layer's output."""
+"""Replays one cell of an attention map, from query and key to the cell's share of the attention output."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """How one head computes the weight of key j for query i, and what the cell contributes. All arrays are float64.
+    """How one head computes the weight of key j for query i, and what this cell adds to the output. Arrays are float64.
 
-    The query, the key, the scores, the weights, the values and the output come from the trace. All other numbers are
-    computed from these, so sums match the trace to float32 precision (1e-5).
+    Query, key, scores, weights, values and output are read from the trace. Everything else is recomputed from these, so
+    sums match the trace only to float32 precision (1e-5).
 
     Letters: C columns (keys), K head width, D model width.
 
     Attributes:
         query: q_i, [K].
         key: k_j, [K].
-        products: elementwise product of query and key, [K], which sums to the raw score.
+        products: elementwise product of query and key, [K]; sums to the raw score.
         raw_score: dot product q_i . k_j
         divisor: sqrt(K).
-        bias: number that the relative position adds to the score; 0 in most models.
+        bias: relative-position bias added to the score; 0 in models without such biases.
         score: raw score divided by the divisor, plus the bias.
-        allowed: whether i may look at j.
-        scores: scores of the whole row before masking, [C].
-        row_allowed: whether i may look at each column, bool [C].
-        masked_scores: scores with minus infinity where i may not look, [C].
-        exponentials: exp of each masked score minus the row's largest score, [C].
+        allowed: whether the mask lets i attend to j.
+        scores: scores of row i before masking, [C].
+        row_allowed: whether the mask lets i attend to each column, bool [C].
+        masked_scores: scores, with minus infinity in masked columns, [C].
+        exponentials: exp(masked score - largest masked score of the row), [C].
         weights: exponentials divided by their sum, [C].
-        weight: weight of j.
+        weight: weight of column j.
         values: value vector of every column, [C, K].
-        weighted_values: each value vector times its weight, [C, K], which sum to the output.
+        weighted_values: each value vector times its weight, [C, K]; sums to the output.
         output: output of the head for row i, [K].
-        term: contribution of this cell to the sub-layer's output, weight times v_j W^O_h, [D].
-        head_term: contribution of the head's whole row, output times W^O_h, [D]. The sub-layer's output is the sum of
-            all heads' terms and b^O.
+        term: what this cell adds to the sub-layer's output, weight times v_j W^O_h, [D].
+        head_term: what the whole row of this head adds, output times W^O_h, [D]. The sub-layer's output is the sum of
+            all heads' terms, plus b^O.
     """
 
     query: np.ndarray
@@ -67,13 +67,17 @@ class Cell:
 
 
 def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositionArrays:
-    """Return the score biases or rotation angles by which relative positions change an attention kind, if any."""
+    """Return the relative-position biases or rotation angles of an attention kind.
+
+    Return `NO_POSITIONS` for cross-attention, for models without relative positions, and if the trace's interventions
+    switch positions off.
+    """
     acts = kind != "cross" and trace.interventions.positions
     return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
-    """Compute every step for one cell of a trace.
+    """Replay the computation of one attention map cell.
 
     Args:
         trace: trace with details.

@@ -1,9 +1,8 @@
-"""Computes what each position contributes, through each head, to the output of an attention layer.
+"""Splits an attention layer's output into one vector per head and input position.
 
 Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms". The output at
 position i is the sum over heads h and positions j of `a_ij f_h(x_j)`, plus `b^O`, with `f_h(x) = (x W^V_h + b^V_h)
-W^O_h`. A large weight on a short vector has little effect. The norm of `a_ij f_h(x_j)` therefore says more than the
-weight.
+W^O_h`. A large weight on a short vector has little effect, so the norm of `a_ij f_h(x_j)` says more than the weight.
 
 Letters: H heads, R rows (queries), C columns (keys), D model width.
 """
@@ -20,11 +19,11 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The terms that sum to the output of one attention layer, float64.
+    """The vectors that add up to an attention layer's output, float64.
 
     Attributes:
         weights: attention weights a, [H, R, C].
-        transformed: f_h(x_j), each position's value times the head's part of the output projection, [H, C, D].
+        transformed: f_h(x_j), the value vector of each position after the head's output projection, [H, C, D].
         bias: output bias b^O, [D].
     """
 
@@ -33,24 +32,24 @@ class Contributions:
     bias: np.ndarray
 
     def terms(self, row: int) -> np.ndarray:
-        """Return row i's terms, a_ij f_h(x_j), [H, C, D]."""
+        """Return the vectors a_ij f_h(x_j) that add up to row i's output, [H, C, D]."""
         return self.weights[:, row, :, None] * self.transformed
 
     def heads(self) -> np.ndarray:
-        """Return each head's contribution, [H, R, D]."""
+        """Return the sum of each head's vectors a_ij f_h(x_j) over all columns j, [H, R, D]."""
         return self.weights @ self.transformed
 
     def output(self) -> np.ndarray:
-        """Return the attention layer's output, [R, D]: the sum over the heads, plus the bias."""
+        """Return the attention layer's output, [R, D]: the sum over heads, plus the output bias."""
         return self.heads().sum(axis=0) + self.bias
 
     def head_norms(self) -> np.ndarray:
-        """Return each head's norm-based weights, the Euclidean norms of a_ij f_h(x_j), [H, R, C]."""
+        """Return the norm-based counterpart of attention weights: the norm of each vector a_ij f_h(x_j), [H, R, C]."""
         return self.weights * np.linalg.norm(self.transformed, axis=-1)[:, None, :]
 
     def layer_norms(self) -> np.ndarray:
-        """Return the layer's norm-based weights, [R, C]: the norms of a_ij f_h(x_j) summed over the heads."""
-        # One column at a time, because all columns together would need R * C * D numbers.
+        """Add up the vectors a_ij f_h(x_j) of all heads, and return the norm of each sum, [R, C]."""
+        # Work column by column, because all columns at once would need R * C * D numbers.
         columns = [
             np.linalg.norm(np.einsum("hr,hd->rd", self.weights[:, :, column], self.transformed[:, column]), axis=-1)
             for column in range(self.weights.shape[-1])

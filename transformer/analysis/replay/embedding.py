@@ -1,4 +1,4 @@
-"""Replays the input of a stack: scaled token embeddings plus positional encodings."""
+"""Replays the input of an encoder or decoder: scaled token embeddings plus positional encodings."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedText:
-    """The vectors of N tokens at the input of a stack, float64.
+    """Vectors of N tokens at the input of an encoder or decoder, float64.
 
     Attributes:
         ids: token ids, [N].
         tokens: rows of the embedding matrix, [N, D].
         scale: sqrt(D), or 1 if the model does not scale embeddings.
         scaled: `tokens` times `scale`, [N, D].
-        positions: positional encodings, [N, D]; None if the model adds none, or if the run switched them off.
-        total: residual stream before the first layer, from the trace, [N, D]; after the embedding norm, if the model
-            has one.
+        positions: positional encodings, [N, D]; None if the model has none, or if the trace was made with positions
+            off.
+        total: input of the first layer as recorded in the trace, [N, D]; after the embedding norm, if the model has
+            one.
     """
 
     ids: np.ndarray
@@ -35,12 +36,12 @@ class EmbeddedText:
 
     @property
     def summed(self) -> np.ndarray:
-        """Scaled embeddings plus positional encodings, [N, D]; same as `total` if there is no embedding norm."""
+        """Scaled embeddings plus positional encodings, [N, D]; equal to `total` if there is no embedding norm."""
         return self.scaled if self.positions is None else self.scaled + self.positions
 
 
 def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
-    """Return one stack's embedded text, from a trace with details; `stack` is "encoder" or "decoder"."""
+    """Return the embedded tokens of the encoder or the decoder, from a trace with details."""
     config, side = weights.config, SIDES[stack]
     ids = np.array([token.id for token in (trace.source_tokens if stack == "encoder" else trace.target_tokens)])
     tokens = weights.arrays[f"{side}_embedding.weight"][ids].astype(np.float64)

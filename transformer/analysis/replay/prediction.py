@@ -1,4 +1,4 @@
-"""Replays the step from the decoder output to the next token ("Attention Is All You Need", section 3.4)."""
+"""Replays the last step, from decoder output to next token ("Attention Is All You Need", section 3.4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The model's prediction after each of T target tokens, float64.
+    """Next-token predictions at each of T decoding steps, float64.
 
     Attributes:
         logits: output of the generator, [T, V].
@@ -28,9 +28,9 @@ class Prediction:
 
 
 def prediction(trace: Trace, weights: Weights) -> Prediction:
-    """Apply the generator to the decoder output. The trace must have details."""
+    """Compute next-token predictions from the decoder output, using a trace with details."""
     hidden = stack_output(trace, weights, "decoder").astype(np.float32)
-    # The model computes this product in float32 too. A float64 copy of the model's largest matrix would gain nothing.
+    # The model also multiplies in float32, so a float64 copy of the largest weight matrix would add no precision.
     logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
     if weights.config.output_bias:
         logits += weights.arrays["generator.bias"]

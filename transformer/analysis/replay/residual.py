@@ -17,12 +17,12 @@ from transformer.values.weights import Weights
 
 @dataclass(frozen=True, eq=False)
 class SubLayer:
-    """One sub-layer with its residual connection and layer normalisation, for N positions, float64.
+    """One sub-layer f with its residual connection and layer normalisation, for N positions, float64.
 
     In pre-norm, after = before + f(norm(before)). In post-norm, after = norm(before + f(before)).
 
     Attributes:
-        stack, layer, part: stack, 0-based layer, and kind of sub-layer.
+        stack, layer, part: encoder or decoder, 0-based layer, and type of sub-layer.
         before: residual stream before the sub-layer, from the trace, [N, D].
         read: input of f, [N, D]: the normalised stream in pre-norm, the stream itself in post-norm.
         written: output of f, which is added to the stream, [N, D].
@@ -50,11 +50,11 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class StreamSizes:
-    """Euclidean norms at each of P sub-layers in a stack, for N positions.
+    """Vector lengths (Euclidean norms) along a stack of P sub-layers, for N positions.
 
     Attributes:
         stream: norm of the residual stream before the first sub-layer and after each sub-layer, [P + 1, N].
-        written: norm of the vector that each sub-layer adds, [P, N].
+        written: norm of the vector that each sub-layer adds to the stream, [P, N].
     """
 
     stream: np.ndarray
@@ -101,6 +101,9 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
 
 
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:
-    """Return a stack's output, float64 [N, D]: the last residual stream, normalised in pre-norm."""
+    """Return the output of the encoder or decoder, float64 [N, D].
+
+    The output is the last residual stream, after the final layer normalisation in pre-norm models.
+    """
     last = trace.residual_stream(stack)[-1].astype(np.float64)
     return layer_norm(last, *weights.gain_and_bias(f"{stack}_norm"))[0] if weights.config.norm == "pre" else last

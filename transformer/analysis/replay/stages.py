@@ -1,7 +1,7 @@
-"""Replays one sentence through the model, stage by stage, in textbook order.
+"""Replays a sentence through the model in named stages, in textbook order.
 
-Each stage has its usual name, its formula, its shape in letters, and its array. Letters: B batch (1), S source tokens,
-T target tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
+Each stage has a name, a formula, a shape in letters, and an array. Letters: B batch (1), S source tokens, T target
+tokens, H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ HEADS = r"[A_1 V_1; \dots; A_H V_H]"
 def stages(
     trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
 ) -> tuple[Stage, ...]:
-    """Return all stages from the tokens to the predicted tokens, for each stack that the model has.
+    """Return the stages of a forward pass, from token ids to predicted tokens.
 
     Args:
         trace: trace with details.
         weights: weights of the model that made the trace.
         encoder_layer, decoder_layer: 0-based layers to show in detail.
-        head: 0-based head whose queries, keys, values, scores and weights are shown.
+        head: 0-based head to show in detail, from queries to weights.
     """
     layers = {"encoder": encoder_layer, "decoder": decoder_layer}
     found = []
@@ -58,14 +58,13 @@ def stages(
 
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    """Yield the stages from the tokens to the residual stream before the first layer."""
     text, rows = embedded_text(trace, weights, stack), rows_of(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
         return Stage(f"{stack}.{key}", stack, None, name, formula, letters, array)
 
-    # URLs contain these keys, so the old key `pieces` stays.
+    # The key `pieces` is an older word for tokens. It stays, because existing URLs contain it.
     yield stage("pieces", "tokens", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.ids[None])
     yield stage("tokens", "token embedding", "E_w", f"B, {rows}, D", text.tokens[None])
     if weights.config.scale_embedding:
@@ -83,7 +82,6 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 
 def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
-    """Yield the stages of all sub-layers in one layer."""
     pre, rows = weights.config.norm == "pre", rows_of(stack)
     for number, part in enumerate(trace.parts(stack)):
         replayed = sublayer(trace, weights, stack, layer, part)
@@ -97,7 +95,8 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield from _attention(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
         added = rf"x + \mathrm{{{name}}}({_read(weights)})"
-        # In pre-norm, this sum is the residual stream itself, which the trace contains.
+        # In pre-norm models, the sum after the residual connection is the next residual stream, so take
+        # it from the trace.
         yield _stage(
             replayed, "residual", "residual connection", added, f"{rows}, D", replayed.after if pre else replayed.summed
         )
@@ -107,7 +106,7 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
 
 
 def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
-    """Yield one head's stages from queries to output, then the stages of all heads together."""
+    """Yield the stages of one head, from queries to output, then those of all heads joined."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
     rows, columns = rows_of(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
@@ -170,7 +169,7 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         trace.attention(kind)[part.layer, head],
     )
     yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
-    # Transpose [H, rows, K] to [rows, H * K], the input of the output projection W^O.
+    # Reorder [H, rows, K] to [rows, H * K], the input of the output projection W^O.
     joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
     yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
     yield stage("written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written)
@@ -204,10 +203,9 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 
 
 def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
-    """Yield the stages from the decoder output to the next token."""
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
-    # With tied embeddings, the output matrix is the target's embedding table; otherwise it is a separate matrix.
+    # Tied embeddings reuse the target embedding table E as the output matrix; otherwise it is a separate matrix W.
     matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
         ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
@@ -218,7 +216,7 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
 
 
 def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
-    """Make a stage of a sub-layer; `letters` and `array` lack the batch dimension."""
+    """Make a sub-layer's stage; adds the batch dimension to `letters` and `array`."""
     return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
 
 

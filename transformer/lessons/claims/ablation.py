@@ -21,7 +21,7 @@ KIND_NAMES: dict[Kind, str] = {
 
 @claim("count", "likelier", "share", "kind", "layer", "head", "change", "factor", "times", "best_change")
 def head_worth(evidence: Evidence) -> Finding:
-    """Removing some heads makes the translation less likely, and removing others makes it more likely."""
+    """Removing some heads makes the translation less likely; removing others makes it more likely."""
     changes = evidence.head_changes()
     worst = int(changes.argmin())
     kind, layer, head = all_heads(evidence.runs.config)[worst]
@@ -67,7 +67,7 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
 
 @claim("count", "heads", "share", "before", "least", "most")
 def heads_removed(evidence: Evidence, count: int) -> Finding:
-    """The translation stays the same without the least important heads, but changes without as many important heads."""
+    """Removing unimportant heads leaves the translation unchanged; removing equally many important heads changes it."""
     before, least, most = removed_translations(evidence, count)
     heads = len(all_heads(evidence.runs.config))
     return finding(
@@ -76,10 +76,10 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
 
 
 def check_removable(evidence: Evidence, count: int) -> None:
-    """Check that the number of heads to remove is from 1 to half of the model's heads.
+    """Check that the number of heads to remove is at least 1 and at most half of the model's heads.
 
     Raises:
-        LessonError: `count` is below 1 or above half of the heads.
+        LessonError: `count` is out of range.
     """
     half = len(all_heads(evidence.runs.config)) // 2
     if not 1 <= count <= half:
@@ -87,7 +87,7 @@ def check_removable(evidence: Evidence, count: int) -> None:
 
 
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
-    """Return the translation with all heads, without the least important heads, and without the most important heads.
+    """Return the translations with all heads, without the least important and without the most important heads.
 
     Raises:
         LessonError: `count` is below 1 or above half of the heads.

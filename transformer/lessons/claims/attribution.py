@@ -1,4 +1,4 @@
-"""Claims about whether a translated word needs the source words that it looks at."""
+"""Claims about whether a translated word needs the source words that it attends to."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
 NO_WORD = "a sentence without a word has no word that mattered"
-# An attention-based choice counts as close if it is among this many words that the translation needs most.
+# The most attended-to word counts as needed if it is among this many words with the largest erasure costs.
 CLOSE = 3
-# Hiding the needed word must cost at least this much more than hiding the looked-at word, in nats.
+# Hiding the needed word must cost at least this much more than hiding the most attended-to word, in nats.
 CLEAR = 1.0
 
 
 @dataclass(frozen=True)
 class Named:
-    """Source words that matter to one translated word, according to attention weights and to erasure.
+    """Source words that matter most to one translated word, according to attention weights and to erasure.
 
     Attributes:
         word: the translated word.
@@ -31,8 +31,8 @@ class Named:
         looked_at: source word with the largest attention weight, averaged over all layers and heads.
         weight: attention weight of `looked_at`, 0 to 1.
         cost: decrease of the translated word's log-probability when `looked_at` is hidden, nats.
-        needed: source word with the largest cost when it is hidden (erasure).
-        needed_cost: cost of hiding `needed`, nats.
+        needed: source word with the largest decrease when hidden (erasure).
+        needed_cost: decrease of the translated word's log-probability when `needed` is hidden, nats.
     """
 
     word: str
@@ -73,7 +73,7 @@ class NamedForAll:
 
     @property
     def order(self) -> list[int]:
-        """Word indices, largest cost first."""
+        """Word indices, sorted by decreasing erasure cost."""
         return [int(at) for at in np.argsort(-self.costs, kind="stable")]
 
 
@@ -134,7 +134,7 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
 
 
 def named_words(evidence: Evidence) -> list[Named]:
-    """Return, for each translated word in order, the source words that matter by attention weights and by erasure.
+    """For each translated word, return the source words that matter most by attention weights and by erasure.
 
     Raises:
         LessonError: the sentence or its translation contains no word.
@@ -175,7 +175,7 @@ def named_for_all(evidence: Evidence) -> NamedForAll:
 
 
 def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Measure, for each target, the mean attention to each source word and the cost of hiding that word.
+    """Measure, for each target, the mean attention to each source word, and the cost of hiding each source word.
 
     Returns:
         The source words; the mean attention, 0 to 1, [targets, words]; the costs, nats, [targets, words].

@@ -41,7 +41,7 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
-    """A weight is the softmax of a row's scores; a score is query times key over the square root of the head width."""
+    """A row's weights are the softmax of its scores: query times key, divided by the square root of the head width."""
     (layer, number), row_at, column_at = _cell(evidence, kind, head, row, column)
     trace = evidence.trace(details=True)
     queries, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -83,8 +83,8 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
     Args:
         word: a word that both sentences have at the same position.
         other: the other sentence.
-        hide, hide_other: words to hide in an extra measurement, in the lesson's sentence and in `other`; empty for
-            none.
+        hide, hide_other: words to hide in an additional measurement, in the lesson's sentence and in `other`; empty to
+            hide none.
     """
     before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
     return finding(
@@ -100,8 +100,8 @@ def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_othe
 def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
     """Return the cosine similarity between a word's vectors in two sentences, at each stage of the computation.
 
-    The stages are before the encoder, after it, and after it with words hidden: first `hide` and `hide_other` (only if
-    one is given), then every word from every other word.
+    The stages are before and after the encoder, then after the encoder with words hidden. First, `hide` and
+    `hide_other` are hidden (if given), then every word from every other.
     """
     sentences = evidence, evidence.of(other)
 
@@ -149,8 +149,8 @@ def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
 def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """The head that looks most at a special token takes much less from it than the attention weight suggests.
 
-    The amount is norm-based, as in Kobayashi et al. 2020: attention weight times the length of the vector that is
-    added.
+    The amount is norm-based, as in Kobayashi et al. 2020: attention weight times the length of the vector that is added
+    to the output.
     """
     if job not in ("end", "start"):
         raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")
@@ -172,7 +172,7 @@ def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
 
 
 def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
-    """Return each head's fraction of rows in which the largest weight does not add the longest vector, [L, H]."""
+    """Return the fraction of rows, per head, in which the largest weight does not add the longest vector, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
     attention = trace.attention(kind)
     norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]
@@ -185,7 +185,7 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Return a 0-based (layer, head), and the positions of the row word's and column word's first tokens."""
+    """Return the 0-based (layer, head), and the positions of the first token of the row word and of the column word."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
     row_at = _first_token(axes.row_positions[evidence.row(kind, row, at)])

@@ -9,7 +9,7 @@ from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.values.trace import KINDS, Kind
 
-# Tolerance for float32 rounding when a row's weights should sum to 1.
+# Tolerance for float32 rounding errors, for example when a row's weights should sum to 1.
 ROUNDING = 1e-4
 
 
@@ -40,7 +40,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     names = column_names(view)
     allowed = np.flatnonzero(view.mask[row_at])
     weights = view.weights[*at, row_at]
-    # If several columns have the same word, they count as one answer with the largest of their weights.
+    # If a word occurs in several columns, it counts once, with the largest weight.
     ranked = list(dict.fromkeys(names[column] for column in sorted(allowed, key=lambda column: -weights[column])))
     best = {word: max(weights[column] for column in allowed if names[column] == word) for word in ranked}
     even = 1 / len(allowed)
@@ -75,7 +75,7 @@ def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -
 
 @claim("weight", "other", "times", "more", "count", "layer", "head")
 def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
-    """In an encoder head, one word looks at another far more than evenly, and more than it looks at a third word."""
+    """In an encoder head, one word looks at another much more than average, and more than at a third word."""
     weights = evidence.view("encoder").weights
     at = evidence.head("encoder", f"{row} -> {column}")
     row_at = evidence.row("encoder", row, at)

@@ -9,8 +9,7 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim, finding
 from transformer.lessons.evidence import Evidence
 
-# A loss above this, in nats per token, means that training diverged: a uniform guess over even the largest vocabulary
-# has a lower loss.
+# A larger loss, in nats per token, means that training diverged. A uniform guess has a lower loss with any vocabulary.
 MAX_LOSS = 100.0
 
 
@@ -34,8 +33,8 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     """The loss on held-out sentences fell to less than half of its first value.
 
     Args:
-        until: last training step to include, because losses after a vocabulary change cannot be compared with earlier
-            ones; 0 includes all steps.
+        until: last training step to include; 0 includes all steps. Losses before and after a vocabulary change cannot
+            be compared.
     """
     _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
@@ -68,7 +67,7 @@ def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], lis
     """Return (step, loss) pairs: the first training loss, and all held-out losses up to step `until` (0 for no limit).
 
     Raises:
-        LessonError: the learning curve has no training loss, or no held-out loss up to that step.
+        LessonError: the learning curve has no training loss, or no held-out loss up to step `until`.
     """
     losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
     if not losses:
@@ -86,7 +85,7 @@ def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
-    """Return a (step, value) pair for each row of the learning curve that has a value in the named column.
+    """Return (step, value) pairs from one column of the learning curve, skipping rows without a value.
 
     Raises:
         LessonError: no row has a value in this column.

@@ -1,4 +1,4 @@
-"""Claims about activation patching between two sentences: which places a predicted word needs, and which suffice."""
+"""Claims about activation patching between two sentences: which model parts are necessary, and which are sufficient."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class MinimalPair:
-    """Two sentences that differ in one word, and two candidate next tokens.
+    """Two sentences that differ in one word, and two candidates for the next token.
 
     Attributes:
-        a, b: traces of the lesson's sentence and of the other sentence, both forced to the translation of the first.
-        question: choice between the two tokens; values from `b` are patched into `a`.
+        a, b: traces of the lesson's sentence and of the other sentence, both forced to the lesson sentence's
+            translation.
+        question: choice between the two candidates; activations from `b` are patched into `a`.
     """
 
     a: Trace
@@ -42,8 +43,9 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
     """Pair the lesson's sentence with another sentence.
 
     Args:
+        evidence: the lesson's sentence and the model.
         other: the other sentence.
-        step: 1-based step at which the token is predicted; 0 takes the first step at which the two sentences prefer
+        step: 1-based step at which the token is predicted; 0 chooses the first step at which the two sentences prefer
             different tokens.
 
     Raises:
@@ -55,11 +57,10 @@ def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
 
 
 def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[float, float]:
-    """Measure both effects of patching some places: B's values into the run on A ("needed"), and the reverse
-    ("enough").
+    """Measure the effects of patching the other sentence into the lesson's ("needed"), and the reverse ("enough").
 
     Raises:
-        LessonError: the choices for the two sentences hardly differ at this step.
+        LessonError: the two sentences have nearly equal logit differences at this step, so effects are undefined.
     """
     found = [
         evidence.runs.get(PatchRun(question, each)).effects
@@ -71,10 +72,10 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
 
 
 def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
-    """Patch a few places, and return both effects, needed and enough, by the name of each place.
+    """Patch several parts of the model, and return both effects (needed, enough) by the name of each part.
 
     Raises:
-        LessonError: no token differs between the sentences, or their choices hardly differ at this step.
+        LessonError: no token differs between the sentences, or their logit differences are nearly equal at this step.
     """
     depth = evidence.runs.config.encoder_layers
     matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
@@ -96,7 +97,7 @@ def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float
 
 
 def changed_position(at: MinimalPair) -> int:
-    """Return the position of sentence A's first token that differs from the corresponding token in sentence B.
+    """Return the position of the first source token that differs from the corresponding token of the other sentence.
 
     Raises:
         LessonError: no token differs.
@@ -109,7 +110,7 @@ def changed_position(at: MinimalPair) -> int:
 
 
 def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
-    """Return the 0-based layer and head of the cross-attention head whose patch changes A's choice most."""
+    """Return the cross-attention head with the largest patching effect on the lesson's sentence, as (layer, head)."""
     found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
     sizes = np.abs(found.patched - found.run)
     layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
@@ -117,7 +118,7 @@ def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
 
 
 def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
-    """Return the cross-attention head that looks most at a source token: 0-based layer, 0-based head, and weight."""
+    """Return the cross-attention head that attends most to a source token: 0-based layer, 0-based head, and weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
     return int(layer), int(head), float(weights.max())
@@ -180,7 +181,7 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
 
 
 def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
-    """Return the names of the two tokens between which the question asks."""
+    """Return the texts of the two candidate tokens."""
     one, other = (token_name(token) for token in evidence.runs.tokenizer.tokens(at.question.tokens))
     return one, other
 

@@ -1,4 +1,4 @@
-"""Claims about the graph of paths to a predicted token: the paths' sum, and the effects of cutting paths."""
+"""Claims about a token's attribution graph: the sum of all paths, and the effects of cutting paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ SURPRISE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class CutPaths:
-    """The largest direct paths to a token, measured by the token's logit minus the runner-up's; float64, logits.
+    """The largest direct paths to a predicted token, with the predicted and measured effects of cutting each path.
+
+    Effects are changes in the token's lead: the token's logit minus the runner-up's, float64.
 
     Attributes:
         token, other: names of the token and of the runner-up.
@@ -102,11 +104,11 @@ def difference_is_better_predicted(evidence: Evidence, step: int) -> Finding:
 
 
 def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
-    """Measure how well a graph ranks the effects of cutting its paths, for the token that a step writes.
+    """Measure how well an attribution graph ranks the effects of cutting paths to the token that a step writes.
 
     Returns:
-        The names of the token and of the runner-up, and two rank correlations between predicted and measured effects.
-        The first is for effects on the token's logit minus the runner-up's, the second for the token's logit alone.
+        The names of the token and of the runner-up, and two rank correlations between predicted and measured effects:
+        on the token's lead over the runner-up, and on the token's logit alone.
     """
     target, token, other = _against(evidence, step)
     found = []
@@ -119,7 +121,7 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
 
 
 def cut_paths(evidence: Evidence, step: int) -> CutPaths:
-    """Cut the largest direct paths to the token that a step writes, which is compared with the runner-up.
+    """Cut the largest direct paths to the token that a step writes, and measure how the token's lead changes.
 
     Raises:
         LessonError: the translation has no such step.
@@ -142,7 +144,7 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
 
 
 def _against(evidence: Evidence, step: int) -> tuple[Target, str, str]:
-    """Return a step's target, "token minus runner-up", and the names of both tokens."""
+    """Return the target that compares a step's token with the runner-up, and the names of the two tokens."""
     row, trace = evidence.step(step), evidence.trace()
     other = runner_up(trace, row)
     (named,) = evidence.runs.tokenizer.tokens([other])

@@ -1,4 +1,4 @@
-"""Registers claims by name, and validates the parameters that lessons pass to them."""
+"""Registers claims by name, and validates the parameters that lessons pass to claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Finding:
     """Result of measuring a claim.
 
     Attributes:
-        holds: whether the claim is true for this model and sentence.
+        holds: whether the claim is true for the model and sentence.
         values: measured values by name, which a lesson's texts can quote.
     """
 
@@ -34,7 +34,7 @@ class Finding:
 
 
 def finding(holds: bool, **values: Value) -> Finding:
-    """Return the result of a measurement; arguments are those of `Finding`."""
+    """Build a `Finding`, with the measured values as keyword arguments."""
     return Finding(holds, values)
 
 
@@ -58,7 +58,7 @@ class Claim:
 
 
 def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
-    """Register a function as a claim; the first paragraph of the function's docstring is the statement that users read.
+    """Register a function as a claim; the first paragraph of the function's docstring is the claim that users read.
 
     Args:
         values: names of the values in the function's finding.

@@ -94,7 +94,7 @@ def future_disturbs(evidence: Evidence) -> Finding:
     before, after = (
         float(evidence.trace(interventions=each).log_probs.sum(dtype=np.float64)) for each in (AS_TRAINED, NO_MASK)
     )
-    # For a long translation, both probabilities may underflow and their ratio may overflow.
+    # For a long translation, both probabilities may underflow, and the ratio may overflow.
     with np.errstate(over="ignore", under="ignore"):
         probability, without, times = (float(np.exp(power)) for power in (before, after, before - after))
     return finding(
