@@ -9,8 +9,8 @@ from pathlib import Path
 LONGEST = 72
 # Git writes these subjects itself.
 WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
-# First words that are not an imperative: another verb form, an article or a pronoun. "Bring" and "Process" are
-# imperatives.
+# First words that are not an imperative: another verb form, an article or a pronoun. The listed exceptions, such as
+# "Bring" and "Process", are imperatives despite their endings.
 NOT_IMPERATIVE = re.compile(
     r"(?!(?:Bring|String|Ring|Process|Address|Pass|Access|Focus|Compress|Express|Suppress|Discuss|Miss|Cross|Press"
     r"|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)(\w+(ing|ed|s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
@@ -19,7 +19,7 @@ NOT_IMPERATIVE = re.compile(
 
 
 def faults(message: str) -> list[str]:
-    """Return the faults of a commit message, one sentence each."""
+    """Return the faults in a commit message, one sentence each."""
     lines = [line for line in message.splitlines() if not line.startswith("#")]
     subject = lines[0] if lines else ""
     if WRITTEN_BY_GIT.match(subject):
@@ -36,7 +36,7 @@ def faults(message: str) -> list[str]:
         found.append("The subject does not begin with a capital and a verb in the imperative, such as “Add” or “Fix”.")
     if len(lines) > 1 and lines[1].strip():
         found.append("The line after the subject is not empty.")
-    # An address or a quoted line of output cannot be wrapped.
+    # A URL or a quoted line of output cannot be wrapped.
     if any(len(line) > LONGEST and " " in line.strip() and "://" not in line for line in lines[2:]):
         found.append(f"A line of the body has more than {LONGEST} characters.")
     return found

@@ -1,4 +1,4 @@
-"""Public package: attention in notebooks and files, the command `attention-atlas`, and the server of the app.
+"""Public package: attention in notebooks and files, the `attention-atlas` command, and the app's server.
 
 >>> import attention_atlas
 >>> attention_atlas.show(trace)  # doctest: +SKIP

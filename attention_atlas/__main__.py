@@ -1,4 +1,4 @@
-"""The command line `python -m attention_atlas`: `attention-atlas` without installation."""
+"""Entry point of `python -m attention_atlas`, the `attention-atlas` command without installation."""
 
 from attention_atlas.command_line import main
 

@@ -1,6 +1,6 @@
-"""One app process: Streamlit with app.py.
+"""Runs Streamlit with app.py in one process.
 
-`python -m attention_atlas.app_process OPTIONS` exits whenever its parent process exits.
+`python -m attention_atlas.app_process OPTIONS` exits as soon as its parent process exits.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from collections.abc import Sequence
 
 from transformer.files.paths import APP
 
-# If this environment variable is set, a process answers no request until its first pages are computed.
+# If this environment variable is set, the app answers no request until the first pages have been computed.
 ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 
 def run(options: Sequence[str]) -> None:
-    """Serve the app as `streamlit run app.py` does, regardless of the current folder.
+    """Serve the app as `streamlit run app.py` does, from any working directory.
 
-    Streamlit finds .streamlit/config.toml next to app.py. It runs as a module of this process, because no file of this
-    package imports it.
+    Streamlit finds .streamlit/config.toml next to app.py. No file in this package may import Streamlit, so `runpy` runs
+    Streamlit as a module.
     """
     sys.argv = ["streamlit", "run", str(APP / "app.py"), *options]
     runpy.run_module("streamlit", run_name="__main__")
 
 
 def exit_with_parent() -> None:
-    """Exit when standard input closes. It is a pipe from the parent process."""
+    """Exit when the parent process exits, which closes the pipe on standard input."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Runs several app processes behind one address: one command starts them, restarts them, and stops them."""
+"""Runs several app processes behind one URL, restarts processes that exit, and stops all of them on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from attention_atlas.vote_endpoint import LECTURER_COOKIE, VoteEndpoint
 from transformer.files.memory import memory_available
 from transformer.files.terminal import MAX_PORT
 
-# Memory in bytes that one app process needs for many users, including a reserve.
+# Memory, in bytes, that one app process needs for many users, including a reserve.
 MEMORY = 1_000_000_000
-# Default limit for the number of processes. Four processes serve more users than a lecture hall has seats.
+# Maximum number of processes by default. Four processes serve more users than a lecture hall has seats.
 MAX_DEFAULT_PROCESSES = 4
-# Largest number of processes that the option accepts. Without a limit, a typing error could fill the memory.
+# Maximum number of processes that the user can request, because a mistyped number could fill the memory.
 MAX_PROCESSES = 256
-# Number of connections that may wait to be accepted, enough for a lecture hall that opens a link at once. The second
-# number limits the open connections per process.
+# BACKLOG: connections that may wait to be accepted, enough when a whole lecture hall opens a link at once. CONNECTIONS:
+# open connections per process.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# Timeouts in seconds for a process to become warm and to exit, and the pause before a restart. The pause doubles while
-# the process fails.
+# Seconds allowed for a process to become warm, and to exit; and pause
+# before a restart, which doubles while the process keeps failing.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
-# The first browser that opens this address becomes the lecturer's, so the address must not be shown on a projector.
-VOTES = "  Lecturer, to let the hall vote, open once, with the projector off: {address}\n"
+# The first browser to open this URL becomes the lecturer's, so do not show the URL on a projector.
+VOTES = "  To let the audience vote, the lecturer opens this once, with the projector off: {address}\n"
 HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 class StartError(Exception):
-    """Raised if an app process exits before it answers, having logged the reason, or never answers."""
+    """Raised if an app process never answers, or logs an error and exits before it answers."""
 
 
 def processes_for_many() -> int:
-    """Return the number of processes that this machine's processors and memory allow, at most MAX_DEFAULT_PROCESSES."""
+    """Return how many app processes fit this machine's processors and memory, at most MAX_DEFAULT_PROCESSES."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
     return max(
@@ -56,9 +56,10 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     """Serve the app from `count` processes until Ctrl-C.
 
     Args:
-        options: of `streamlit run`; the app listens at their address and port.
-        opened: called with the app's address once all users can open it.
-        hall: the address for the users, if it differs from the address for this machine.
+        count: number of app processes.
+        options: options of `streamlit run`; the app listens at the address and port given there.
+        opened: function that is called with the app's URL once all processes are warm.
+        hall: URL for the users, if it differs from the URL on this machine.
 
     Raises:
         SystemExit: the port is taken or invalid, or the app does not start.
@@ -79,7 +80,7 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     own_url = hall or url(address, port)
     endpoint = VoteEndpoint(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
 
-    # The app processes inherit this limit.
+    # The app processes inherit this environment variable.
     os.environ[LECTURER_COOKIE] = endpoint.cookie
 
     def all_warm() -> None:
@@ -94,22 +95,22 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
 
 
 def url(address: str, port: int) -> str:
-    """Return the URL for a browser on this machine, for an address at which the app listens; an empty one means all."""
+    """Return the URL for a browser on this machine; an empty `address` means that the app listens on all addresses."""
     host = f"[{address}]" if ":" in address else address or "localhost"
     return f"http://{host}:{port}"
 
 
 def listen(address: str, port: int) -> socket.socket:
-    """Return the socket at which the app listens.
+    """Return a socket that listens at `address` and `port`.
 
     Raises:
-        SystemExit: the address is taken, or it is not an address of this machine.
+        SystemExit: the port is taken, or the address does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        # Python's own message repeats the address.
+        # Python's message also repeats the address, so keep only the reason.
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot listen on {address}:{port} ({reason}); choose another port: --server.port "
@@ -118,11 +119,10 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 def allow_connections() -> None:
-    """Let this process and its child processes have many open connections; some systems allow 256 by default."""
+    """Raise the limit on open connections for this process and its children; some systems allow only 256 by default."""
     try:
         import resource
     except ImportError:
-        # Windows has no such limit.
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
@@ -133,7 +133,7 @@ def allow_connections() -> None:
 async def serve(
     listening: socket.socket, count: int, options: Sequence[str], endpoint: VoteEndpoint, opened: Callable[[], None]
 ) -> None:
-    """Start the processes, call `opened` when all are warm, and restart those that exit.
+    """Start `count` app processes, call `opened` once all are warm, and restart processes that exit.
 
     Raises:
         StartError: a process did not start.
@@ -154,7 +154,7 @@ async def serve(
                     await up[0]
             await asyncio.gather(*up)
             opened()
-            # Cancelling `gather` would cancel the tasks a second time while they end.
+            # Use `wait`, because cancelling `gather` would cancel the tasks a second time while they end.
             ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
@@ -169,9 +169,10 @@ async def keep_running(
     """Run an app process, and restart it whenever it exits.
 
     Args:
-        backend: its port is set while a process answers.
-        listens: set when the first process listens, or did not start.
-        up: gets a result when the first process answers, or its StartError.
+        backend: entry for the process in the proxy; its port is set while the process answers.
+        options: options of `streamlit run`.
+        listens: event that is set when the process listens, or did not start.
+        up: future that gets a result once the process answers, or a StartError if it never does.
     """
     pause = PAUSE
     while True:
@@ -197,16 +198,17 @@ async def keep_running(
 
 @asynccontextmanager
 async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
-    """Run an app process that only this machine can reach, and yield it with its port.
+    """Run an app process that only this machine can reach; yield the process and its port.
 
-    Ctrl-C does not reach it. It exits at the end of the block, or with this process, because its pipe closes.
+    Ctrl-C does not reach the app process. The app process exits when its input pipe closes: at the end of the block, or
+    with this process.
 
     Raises:
         StartError: the process does not start.
     """
     port = free_port()
     command = (
-        # The process's own address is internal, so its welcome message is hidden.
+        # Hide Streamlit's welcome message, because it would show the internal address of the process.
         sys.executable,
         "-m",
         "attention_atlas.app_process",
@@ -253,9 +255,9 @@ async def until_it_listens(process: Process, port: int) -> None:
 
 
 async def until_it_answers(process: Process, port: int) -> None:
-    """Wait until a listening app process answers. It has then loaded everything that a page needs.
+    """Wait until a listening app process answers, which means that everything a page needs is loaded.
 
-    Raises: as `until_it_listens`.
+    Raises: as in `until_it_listens`.
     """
     try:
         async with asyncio.timeout(START_TIMEOUT):
@@ -270,7 +272,7 @@ async def until_it_answers(process: Process, port: int) -> None:
 
 
 async def stop(process: Process) -> None:
-    """Stop an app process, if it is still running."""
+    """Stop an app process if it is still running."""
     assert process.stdin is not None, "it has a pipe"
     process.stdin.close()
     try:
@@ -282,7 +284,7 @@ async def stop(process: Process) -> None:
 
 
 def free_port() -> int:
-    """Return a free port of this machine."""
+    """Return a free port on this machine."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

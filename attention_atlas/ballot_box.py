@@ -1,4 +1,4 @@
-"""Counts the votes of a lecture hall on one question. A random text from each browser identifies its voter."""
+"""Counts a lecture audience's votes on one question. A random string from each browser identifies the voter."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-# Largest number of ballots, of choices, and of characters in a text. These limits bound the memory.
+# Maximum number of ballots, of choices, and of characters in a text; these limit memory use.
 MAX_BALLOTS = 5_000
 MAX_CHOICES = 8
 MAX_CHARACTERS = 400
 
 
 class VoteError(Exception):
-    """Raised for a request about a vote that is rejected.
+    """Raised for an invalid request about a vote.
 
     Attributes:
         status: HTTP status of the answer.
@@ -26,17 +26,17 @@ class VoteError(Exception):
 
 @dataclass
 class BallotBox:
-    """One question, its ballots, and the model's answer. A box has at most one question at a time.
+    """One question, the ballots on it, and the model's answer. A box has at most one question at a time.
 
     Attributes:
-        stage: a number that changes whenever a vote is opened, closed, revealed or removed. It begins at random, so
-            that a browser notices a restarted server.
-        status: of the vote.
-        vote: the stage at which it was opened; ballots name it.
-        question, choices: as shown.
-        ballots: the choice of each voter, by the random text that identifies the voter.
-        revealed: the model's answer. `answer` is the number of its choice, `shares` are its probabilities of the
-            choices, if it has some, and `says` is a sentence.
+        stage: number that changes whenever a vote is opened, closed, revealed or removed. The first number is random,
+            so that a browser notices a server restart.
+        status: "none", "open", "closed" or "revealed".
+        vote: stage at which the vote was opened; every ballot states this number.
+        question, choices: texts shown to the voters.
+        ballots: index of each voter's choice, by the random string that identifies the voter.
+        revealed: the model's answer after the reveal: `answer`, the index of a choice; `shares`, the probabilities of
+            the choices, or an empty tuple; and `says`, a sentence.
     """
 
     stage: int = field(default_factory=lambda: secrets.randbelow(1 << 30))
@@ -48,7 +48,7 @@ class BallotBox:
     revealed: dict[str, Any] = field(default_factory=dict)
 
     def open(self, question: str, choices: tuple[str, ...]) -> None:
-        """Open a vote, which replaces the previous one.
+        """Open a vote, replacing any previous vote.
 
         Raises:
             VoteError: the question or a choice is empty or too long, or there are too few or too many choices.
@@ -62,7 +62,7 @@ class BallotBox:
         self.ballots, self.revealed = {}, {}
 
     def put(self, vote: int, voter: str, choice: int) -> None:
-        """Count a ballot. A second ballot of the same voter replaces the first.
+        """Count a ballot, replacing any earlier ballot from the same voter.
 
         Raises:
             VoteError: this vote is not open, the choice does not exist, or the box is full.
@@ -76,7 +76,7 @@ class BallotBox:
         self.ballots[voter] = choice
 
     def close(self) -> None:
-        """Accept no more ballots.
+        """Close the vote, so that no more ballots are accepted.
 
         Raises:
             VoteError: no vote is open.
@@ -89,7 +89,7 @@ class BallotBox:
         """Show the model's answer to everyone.
 
         Raises:
-            VoteError: the vote is still open, no vote exists, or the model's answer does not fit the question.
+            VoteError: the vote is still open, there is no vote, or the model's answer does not fit the question.
         """
         if self.status != "closed":
             raise VoteError(409, "First close the vote.")
@@ -99,12 +99,15 @@ class BallotBox:
         self.revealed = {"answer": answer, "shares": shares, "says": says[: 4 * MAX_CHARACTERS]}
 
     def clear(self) -> None:
-        """Remove the vote and its ballots."""
+        """Remove the vote and all ballots."""
         self._to("none")
         self.question, self.choices, self.ballots, self.revealed = "", (), {}, {}
 
     def state(self, *, lecturer: bool) -> dict[str, Any]:
-        """Return the data that a browser shows. The lecturer sees the counts at once, the audience after the reveal."""
+        """Return the vote's data for a browser.
+
+        The lecturer always sees the counts, the audience only after the reveal.
+        """
         state = {
             "stage": self.stage,
             "status": self.status,

@@ -1,7 +1,7 @@
 """Functions with the names and arguments of BertViz and CircuitsVis, so that a notebook changes only one import.
 
-Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022, "CircuitsVis".
-Their separate drawings of one layer and of all layers are one drawing here. It opens at the requested view.
+Sources: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022,
+"CircuitsVis". Here, one attention browser shows single layers and all layers, and opens at the requested view.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def head_view(
     include_layers: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Drawing | None:
-    """Draw heads of a layer as lines between tokens.
+    """Draw heads in one layer as lines between tokens.
 
     Args:
-        attention, tokens: of a model with one stack: a list of layers [1, H, rows, columns], and a token for each row.
-        sentence_b_start: ignored, because both sentences are in one drawing, in which words can be pinned.
-        prettify_tokens: ignored, because the marks of tokens are always made readable.
-        layer, heads: the layer and the heads to show first, from 0.
-        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: of an encoder-decoder.
-        include_layers: the drawing has all layers, and shows the first of these first.
+        attention, tokens: for a model with one stack: a list of layers [1, H, rows, columns], and a token for each row.
+        sentence_b_start: ignored, because one drawing shows both sentences.
+        prettify_tokens: ignored, because token marks are always made readable.
+        layer, heads: 0-based layer and heads to show first.
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: for an encoder-decoder.
+        include_layers: 0-based layers; the lowest is shown first. The drawing always has all layers.
         html_action: "view" displays the drawing; "return" returns it, with the HTML as its `data`.
 
     Raises:
@@ -66,11 +66,13 @@ def model_view(
     include_heads: Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Drawing | None:
-    """Draw all heads of all layers as small maps, and one of them large. The arguments are those of `head_view`.
+    """Draw all heads in all layers as small maps, and one head as a large map.
 
     Args:
-        display_mode: ignored, because the drawing follows the theme around it.
-        include_heads: the drawing has all heads, and shows the first of these first.
+        display_mode: ignored, because the drawing follows the theme of the notebook.
+        include_heads: 0-based heads; the lowest is shown first. The drawing always has all heads.
+
+    All other arguments are those of `head_view`.
     """
     trace = _trace(
         attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
@@ -81,7 +83,9 @@ def model_view(
 
 
 def attention_patterns(tokens: Sequence[str], attention: Any) -> Drawing:
-    """Return the heads of one layer, [H, rows, columns], as `circuitsvis.attention.attention_patterns` draws them."""
+    """Draw the heads in one layer, [H, rows, columns], with the arguments of
+    `circuitsvis.attention.attention_patterns`.
+    """
     return Drawing(trace_of(attention, tokens))
 
 

@@ -1,6 +1,6 @@
-"""The command `attention-atlas`: the app, and the library's command lines under one name.
+"""The `attention-atlas` command: starts the app, or runs a command of the library.
 
-`python -m attention_atlas` is the same without installation.
+Without installation, `python -m attention_atlas` runs the same command.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from transformer import __version__
 from transformer.files.terminal import at_terminal
 
 PROG = "attention-atlas"
-# Module in `transformer.commands` and one line of help for each command; importing the modules would take seconds.
+# Module in `transformer.commands` and one-line help for each command; importing the modules would take seconds.
 COMMANDS = {
     "translate": ("translate", "translate a sentence, and save the trace of the run"),
     "info": ("translate", "print the architecture and its parameters"),
     "import": ("translate", "convert a Hugging Face translation model to a model folder"),
     "export": ("translate", "convert a model folder for another program"),
-    "align": ("align", "align the words of sentence pairs, as text"),
-    "prepare": ("train", "make a vocabulary and split sentence pairs into its tokens"),
-    "prepare-language-model": ("train", "make a vocabulary and contexts for a language model"),
+    "align": ("align", "align the words in sentence pairs"),
+    "prepare": ("train", "build a vocabulary and tokenize sentence pairs"),
+    "prepare-language-model": ("train", "build a vocabulary and tokenize texts for a language model"),
     "train": ("train", "train in a prepared folder, or continue there"),
-    "compare-attention": ("train", "train one small language model per kind of attention"),
+    "compare-attention": ("train", "train one small language model per attention type"),
     "average": ("train", "average the weights of several models"),
-    "synthesise": ("train", "let a model translate sentences, to train another model on them"),
+    "synthesise": ("train", "translate sentences with a model, to train another model"),
     "evaluate": ("train", "BLEU and chrF of a model on held-out pairs"),
-    "samples": ("train", "translate chosen sentences, as a model card lists them"),
-    "vocabulary": ("train", "how well a model's vocabulary keeps the words of a text whole"),
+    "samples": ("train", "translate sample sentences for a model card"),
+    "vocabulary": ("train", "count the words that are one token in a model's vocabulary"),
     "overlap": ("train", "count the held-out sentences that are in the training data"),
     "measure": ("measure", "measure what every head looks at, over many sentences"),
     "gallery": ("measure", "find heads with a clear function, over many sentences"),
-    "match": ("measure", "which head of another model does what each head does"),
+    "match": ("measure", "for each head, find the most similar head of another model"),
     "means": ("measure", "compute every head's mean output, and save it in the model folder"),
-    "importance": ("measure", "switch every head off by itself, over many sentences"),
-    "effects": ("measure", "what every head does on each of many sentences, as arrays"),
+    "importance": ("measure", "switch off each head alone, over many sentences"),
+    "effects": ("measure", "measure every head on each of many sentences, and save arrays"),
     "removal": ("measure", "BLEU and chrF while heads are removed"),
-    "agreement": ("measure", "how well the attribution methods agree, over many sentences"),
-    "paths": ("measure", "whether the graph of a prediction predicts what cutting its paths does"),
+    "agreement": ("measure", "measure how well attribution methods agree, over many sentences"),
+    "paths": ("measure", "test how well attribution graphs predict the effects of cutting paths"),
     "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
-    "verify": ("verify", "run saved experiments again, and compare their numbers"),
+    "verify": ("verify", "rerun saved experiments, and compare the numbers"),
     "serve": ("serve", "serve the model to many apps, on one machine or on several"),
-    "language-model": ("language_model", "continue English texts, score texts, find copying heads"),
+    "language-model": ("language_model", "continue texts, score texts, find copying heads"),
     "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
-# Packages from requirements.txt that every command imports, and those that the app imports too.
+# Packages in requirements.txt that every command imports, and those that the app imports in addition.
 LIBRARY = ("torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec")
 PACKAGES = (*LIBRARY, "streamlit", "plotly", "altair", "pandas", "PIL", "segno", "starlette")
 OPTIONS = ("--lecture", "--processes")
@@ -58,7 +58,7 @@ OPTIONS = ("--lecture", "--processes")
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROG,
-        description="See everything that a Transformer's attention does.",
+        description="Show everything that a Transformer's attention does.",
         epilog=f"{PROG} COMMAND --help lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
@@ -66,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "app",
         add_help=False,
-        help="start the app (default); takes --lecture [ADDRESS], "
-        "which opens it to the network, --processes N, and the options of `streamlit run`",
+        help="start the app (default); accepts --lecture [ADDRESS], "
+        "which opens the app to the network, --processes N, and the options of `streamlit run`",
     )
     for name, (_, purpose) in COMMANDS.items():
         commands.add_parser(name, add_help=False, help=purpose)
@@ -75,9 +75,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def start_app(options: Sequence[str]) -> None:
-    """Serve the app from one process, or in lecture mode from several processes behind one address."""
+    """Serve the app from one process or, in lecture mode, from several processes behind one URL."""
     check_packages(PACKAGES, "app")
-    # These modules import some of the checked packages.
+    # These modules import some of the packages checked above.
     from attention_atlas import app_process, app_processes
 
     parser = argparse.ArgumentParser(
@@ -90,7 +90,7 @@ def start_app(options: Sequence[str]) -> None:
     known, others = parser.parse_known_args(options)
     if known.processes is not None and not 1 <= known.processes <= app_processes.MAX_PROCESSES:
         raise SystemExit(f"error: --processes must be a number from 1 to {app_processes.MAX_PROCESSES}")
-    # Streamlit would report an invalid port with a traceback.
+    # Check the port here, because Streamlit would report an invalid one with a traceback.
     port_of(others)
     others, hall = lecture_options(others)
     check_spelling(others)
@@ -107,7 +107,7 @@ def check_packages(names: Sequence[str], extra: str) -> None:
 
     Args:
         names: names of the packages.
-        extra: the extra of pyproject.toml that installs them.
+        extra: extra in pyproject.toml that installs the packages.
 
     Raises:
         SystemExit: a package is missing.
@@ -121,8 +121,9 @@ def check_packages(names: Sequence[str], extra: str) -> None:
 
 
 def check_spelling(options: Sequence[str]) -> None:
-    """Reject an option for Streamlit that looks like a misspelt option of this command. Streamlit would answer with its
-    own usage.
+    """Reject misspelled options of this command before they are passed on to Streamlit.
+
+    Streamlit would answer a misspelled option with its own usage message, which does not list this command's options.
 
     Raises:
         SystemExit: an option resembles an option of this command.
@@ -146,6 +147,6 @@ def main() -> None:
         return
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
-    # These modules have their own subcommands; the others share a parser with the rest of their module.
+    # These modules implement one command each; all other modules have a parser with several commands.
     own = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
     import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)

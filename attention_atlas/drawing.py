@@ -1,4 +1,4 @@
-"""Draws all attention of a trace in a notebook, or as one HTML file that needs neither a server nor a network."""
+"""Shows a trace's attention in a notebook, or saves it as one HTML file that needs neither a server nor a network."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from transformer.values.foreign_attention import is_causal, weights_of
 from transformer.values.kinds import KINDS
 from transformer.values.trace import Kind, Trace
 
-# `show` writes a drawing to this file if it cannot display it.
+# File that `show` writes if it cannot display a drawing.
 FILE = "attention.html"
 HEIGHT = 760
 
 
 class Drawing:
-    """The attention browser of a trace, as one HTML document; a notebook displays it.
+    """The attention browser for a trace, as one HTML document, which a notebook displays.
 
     Args:
-        trace: the trace to draw.
-        kind: the kind of attention that `choice` applies to; None for the first kind of the trace.
+        trace: trace to draw.
+        kind: attention kind to show first; None means the trace's last kind.
         title: title of the document; empty for the beginning of the text.
-        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads count
-            from 0.
+        choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`; layers and heads are
+            0-based.
 
     Attributes:
-        trace: the trace.
-        messages: messages to the browser, by kind.
+        trace: trace that is drawn.
+        messages: messages to the browser, by attention kind.
     """
 
     def __init__(self, trace: Trace, *, kind: Kind | None = None, title: str = "", **choice: Any) -> None:
@@ -48,15 +48,15 @@ class Drawing:
 
     @cached_property
     def data(self) -> str:
-        """The HTML document. IPython's and BertViz's objects use this name too."""
+        """The HTML document. Display objects in IPython and BertViz also have an attribute of this name."""
         return document(self.messages, kind=self.kind, title=self.title)
 
     def save(self, path: str | Path) -> None:
         """Write a file in the format of its extension.
 
         Args:
-            path: .html for the document, .svg for a picture of the head that it opens with, or .npz for the arrays,
-                which the app and `Trace.from_npz` read.
+            path: .html for the document, .svg for an image of the head shown first, or .npz for the arrays, which the
+                app and `Trace.from_npz` read.
 
         Raises:
             AttentionError: the path has another extension.
@@ -80,11 +80,12 @@ class Drawing:
 
 
 def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
-    """Return a trace of self-attention alone. It is a decoder's if no token looks ahead, and an encoder's otherwise.
+    """Return a trace of self-attention alone: a decoder's if no token looks ahead, otherwise an encoder's.
 
     Args:
         attention, tokens: as in `Trace.from_attention`.
-        others: its other arguments, without the name of the side: `text`, `offsets`, `mask` and `item`.
+        others: further arguments of `Trace.from_attention`, without the prefix for the side: `text`, `offsets`, `mask`
+            and `item`.
     """
     causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
     stack, side = ("decoder", "target") if causal else ("encoder", "source")
@@ -103,12 +104,12 @@ def show(
     head: int | None = None,
     **arrays: Any,
 ) -> Drawing | None:
-    """Show attention. A notebook displays it; elsewhere an HTML file is written and its name is printed.
+    """Show attention in a notebook; elsewhere, write an HTML file and print its path.
 
     Args:
-        attention: a trace; or the self-attention of a model with one stack, with its `tokens`.
-        tokens: the tokens of `attention`.
-        save: an additional file to write, as `Drawing.save` does.
+        attention: a trace; or the self-attention of a model with one stack, together with `tokens`.
+        tokens: tokens of `attention`.
+        save: path of a file to write in addition; the formats are those of `Drawing.save`.
         title, kind, layer, head: as in `Drawing`.
         arrays: other arguments of `Trace.from_attention`.
 
@@ -133,8 +134,14 @@ def show(
 
 
 def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
-    """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere write FILE if not yet
-    `written`.
+    """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere, write an HTML file.
+
+    Args:
+        drawing: drawing to display.
+        written: whether a file was already written, so that none is written here.
+
+    Returns:
+        The drawing; None if it was displayed.
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if hasattr(shell, "kernel"):

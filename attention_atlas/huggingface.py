@@ -1,4 +1,4 @@
-"""Traces the attention of a model of Hugging Face's `transformers` on a text."""
+"""Traces the attention of a Hugging Face `transformers` model on a text or a sound."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from transformer.values.foreign_tokens import LANGUAGE, frames, tokens_of
 from transformer.values.tokens import Role, Token
 from transformer.values.trace import Trace
 
-# Largest number of tokens that a model writes if no target is given.
+# Maximum number of tokens that a model writes if no target is given.
 MAX_WRITTEN = 128
 EAGER = "eager"
 
 
 def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
-    """Return the trace of a model's attention on a text.
+    """Run a `transformers` model on a text, and return a trace of its attention.
 
-    During the run, dropout is off and the kernels return weights. Afterwards the model's settings are restored.
+    During the run, dropout is off and the attention kernels return weights. Afterwards, the model's settings are
+    restored.
 
     Args:
-        model: a model of `transformers`: an encoder, a decoder, or an encoder-decoder.
-        tokenizer: its tokenizer; for sound, its processor.
-        text: the text to read; for sound, samples at the rate of the processor's feature extractor.
-        target: the output of an encoder-decoder; None for its own output.
-        generation: arguments of `model.generate` if the model writes the target. By default it decodes greedily and
-            writes at most MAX_WRITTEN tokens.
+        model: model from `transformers`: an encoder, a decoder, or an encoder-decoder.
+        tokenizer: the model's tokenizer; for sound, the model's processor.
+        text: text to read; for sound, samples at the rate of the processor's feature extractor.
+        target: output of an encoder-decoder; None for the model's own output.
+        generation: arguments of `model.generate` if the model writes the target. By default, decoding is greedy and
+            ends after MAX_WRITTEN tokens.
 
     Returns:
-        The trace. Words come from the tokenizer's offsets, or for a text that the model wrote, from its tokens. For
-        sound it omits encoder attention, which has two million weights per head for half a minute.
+        Trace of the run. Words come from the tokenizer's offsets or, for a text that the model wrote, from its tokens.
+        For sound, encoder attention is omitted, because half a minute of sound has two million weights per head.
 
     Raises:
         AttentionError: the model returns no attention; the message says what to do.
@@ -80,7 +81,9 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
 
 @contextmanager
 def _returning_weights(model: Any) -> Iterator[None]:
-    """Run a block with dropout off and with kernels that return their weights; then restore the model's settings."""
+    """Context manager that switches dropout off and makes attention kernels return weights; settings are restored at
+    the end.
+    """
     training, kernels = model.training, model.config._attn_implementation
     model.eval()
     try:
@@ -93,12 +96,12 @@ def _returning_weights(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-# A text and its tokens.
+# A text, and the tokens of that text.
 Tokenized = tuple[str, tuple[Token, ...]]
 
 
 def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Tokenized]:
-    """Return tensors for the model, and the text and tokens that they encode."""
+    """Tokenize a text; return input tensors for the model, and the text with its tokens."""
     asked = {"text_target": text} if as_target else {"text": text}
     encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
     offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
@@ -109,7 +112,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
 
 
 def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
-    """Return features for the model, and a token for each encoder frame, which covers two feature frames."""
+    """Return input features for the model, and one token per encoder frame, which covers two feature frames."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
         raise AttentionError(
@@ -121,7 +124,7 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
 
 
 def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenized:
-    """Return the text that ids spell, and their tokens. A model may have more ids than its tokenizer."""
+    """Return the text that token ids spell, and the tokens. A model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
@@ -144,7 +147,10 @@ def _role(tokenizer: Any, id: int, token: str) -> Role:
 
 
 def _without_padding(ids: list[int], config: Any) -> list[int]:
-    """Return the written ids without the padding at the end. The decoder's start symbol may equal the padding."""
+    """Return the generated ids without trailing padding.
+
+    The start symbol is kept, even if it is the padding symbol.
+    """
     while len(ids) > 2 and ids[-1] == config.pad_token_id:
         ids = ids[:-1]
     return ids

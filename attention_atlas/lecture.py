@@ -1,4 +1,4 @@
-"""Lecture mode: opens the app to the network and prints its address to type or to scan."""
+"""Lecture mode: opens the app to the network, and prints the app's URL as text and as a QR code."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from urllib.parse import urlsplit
 from transformer.files.terminal import MAX_PORT
 
 PORT = 8501
-# Label of a host name (RFC 1123, section 2.1). A name of numbers alone is rejected elsewhere: it is an IP address, or a
-# port given by mistake.
+# Part of a host name between dots (RFC 1123, section 2.1). NAME rejects names of digits and dots only, which are IP
+# addresses, or ports given by mistake.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
-# RFC 5737 reserves this address for documentation. The system finds a route to it without sending anything.
+# RFC 5737 reserves this address for documentation. Connecting
+# a UDP socket to it selects a route without sending anything.
 ELSEWHERE = ("192.0.2.1", 9)
 
 
 def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the options with --lecture [ADDRESS] replaced by the options of `streamlit run` that it represents.
+    """Replace --lecture [ADDRESS] with the options of `streamlit run` that it stands for.
 
     Returns:
-        The options, and the address that all users can open. Without --lecture the options do not change, and the
-        address is None.
+        The options, and the URL that all users can open. Without --lecture, the options are unchanged, and the URL is
+        None.
 
     Raises:
-        SystemExit: this machine is not in a network, or other machines cannot open the given address.
+        SystemExit: this machine is not in a network, or other machines cannot reach the given address.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lecture", nargs="?", const="", metavar="ADDRESS")
@@ -40,13 +41,13 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
     host = checked(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
-            "error: this machine is not in a network: join the one of the lecture hall, or give the address at which "
+            "error: this machine is not in a network: join the lecture hall's network, or give the address at which "
             "others reach this machine, with `--lecture ADDRESS`"
         )
     port = port_of(options)
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
     return [
-        # The port is explicit, so that Streamlit uses the announced port.
+        # The port is explicit, so that Streamlit listens on the announced port.
         "--server.address=0.0.0.0",
         f"--server.port={port}",
         f"--browser.serverAddress={host}",
@@ -56,7 +57,7 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
 
 
 def port_of(options: Sequence[str]) -> int:
-    """Return the port at which `streamlit run` listens with these options; it also reads the environment.
+    """Return the port on which `streamlit run` listens with these options and the environment.
 
     Raises:
         SystemExit: the port is invalid.
@@ -73,7 +74,7 @@ def port_of(options: Sequence[str]) -> int:
 
 
 def own_address() -> str | None:
-    """Return the address that this machine has in its network; None if it has none."""
+    """Return this machine's IP address in the local network; None if there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect(ELSEWHERE)
@@ -84,10 +85,10 @@ def own_address() -> str | None:
 
 
 def checked(host: str) -> str:
-    """Return the address or name by which others reach this machine.
+    """Return a valid address or name by which other machines reach this one.
 
     Raises:
-        SystemExit: it is invalid, or only this machine knows it.
+        SystemExit: `host` is invalid, or is known only on this machine.
     """
     try:
         address = ipaddress.IPv4Address(host)
@@ -118,9 +119,10 @@ def is_own(host: str) -> bool:
 
 
 def announce(address: str) -> None:
-    """Print an address, large enough to be scanned from a projector.
+    """Print a URL and its QR code, large enough to be scanned from a projector.
 
-    If the address belongs to another machine, a line before it warns that only a router could lead from it to here.
+    If the URL's host is another machine, first warn that users reach this machine only through a router that forwards
+    the port.
     """
     import segno
 
@@ -134,7 +136,7 @@ def announce(address: str) -> None:
             + (
                 f", which is {own}: use `--lecture {own}`"
                 if own
-                else "; this machine is not in a network: join the one of the lecture hall"
+                else "; this machine is not in a network: join the lecture hall's network"
             )
             + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "
             f"address than {host}, they see an empty page.\n",

@@ -1,9 +1,10 @@
-"""Reverse proxy: one address in front of several app processes.
+"""Reverse proxy: one URL in front of several app processes.
 
-A connection carries one request or one websocket. The proxy reads the head of the request and chooses the process. All
+A connection carries one request or one websocket. The proxy reads the head of the request and chooses a process. All
 later bytes pass through unchanged, in both directions and no faster than the slower side accepts them. The process
 therefore checks `Host`, `Origin`, cookies and tokens as if there were no proxy. A second request on a connection never
-reaches the process, because the proxy would not have read its head. Only the requests of a vote are answered here.
+reaches the process, because the proxy would not have read its head. Only requests for the vote endpoint are answered in
+this process.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from ipaddress import ip_address
 from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
 from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
-# Limits in bytes for a request's head, which is long if the URL contains slides, and for the data passed on at once.
+# Size limits in bytes: for a request's head, which is long if the URL contains slides, and for data passed on at once.
 MAX_HEAD = 1 << 16
 CHUNK = 1 << 16
-# Timeouts in seconds for the head, because browsers open connections early, and for a local process to accept.
+# Timeouts in seconds: for a request's head to arrive, because browsers open connections early, and for an app process
+# to accept a connection.
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds within which a newly loaded page opens its websocket.
 ARRIVAL = 10.0
-# The paths of Streamlit's own files contain this text, whatever the app's base path is.
+# Part of the path of each of Streamlit's own files, whatever the app's base path is.
 FILES = b"/static/"
-# Characters that end a line for the process and other servers, but not for this proxy.
+# Line endings that an app process or another server accepts, but this proxy does not.
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
@@ -35,7 +37,7 @@ UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
-# Headers after the first line of an answer without a body; nothing is read after it.
+# End of an HTTP answer without a body, after which the connection closes.
 NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
@@ -43,13 +45,13 @@ TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
 
 @dataclass
 class Backend:
-    """An app process.
+    """An app process behind the proxy.
 
     Attributes:
-        port: the local port at which it listens; None while it does not listen.
-        websockets: number of open websockets, which is the number of open pages.
-        expected: number of users who were sent to it and whose page has not opened its websocket yet.
-        turn: number of the turn in which it last got a new user, from 0.
+        port: local port on which the process listens; None while it does not listen.
+        websockets: number of open websockets, one per open page.
+        expected: number of users sent to the process who have not opened a websocket yet.
+        turn: number of the turn in which the process last got a new user; 0 for none.
     """
 
     port: int | None = None
@@ -60,14 +62,16 @@ class Backend:
 
 @dataclass(frozen=True)
 class ProxiedRequest:
-    """The head of a request.
+    """Parsed head of a request.
 
     Attributes:
-        head: the head in the form that the process receives.
-        backend: number of the process that the browser's cookie names; None without a cookie.
+        head: head as it is sent to the app process.
+        backend: index of the process that the browser's cookie names; None without a cookie.
         websocket: whether the request opens a websocket.
-        repeatable: whether another process may be asked if one exits before it answers, because there is no body.
-        file: path of a file of Streamlit, if the browser accepts a compressed copy of the whole file; else None.
+        repeatable: whether the request can be sent to another process if one exits before answering, because there is
+            no body.
+        file: path of one of Streamlit's own files, if the browser accepts a compressed copy of the whole file;
+            otherwise None.
     """
 
     head: bytes
@@ -81,30 +85,31 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     """Parse the head of a request.
 
     Args:
-        head: the head, including the empty line at its end.
-        cookie: name of the cookie that names a process.
+        head: head of the request, including the empty line at the end.
+        cookie: name of the cookie with the index of an app process.
         peer: IP address of the client.
 
     Raises:
-        ValueError: the process would split the head into other lines.
+        ValueError: a line ends in a lone CR or LF, at which the app process might split the head differently.
     """
     if BARE.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
-    # If one of the two upgrade headers is missing, the process answers normally and would then read the next request.
+    # If one of the two upgrade headers is missing, the app process
+    # answers normally and would then read the next request.
     websocket = method == b"GET" and all(
         any(name == header and token in field.lower() for name, field in named)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
     if not websocket:
-        # The process must close the connection after its answer. A network's own proxy may use one connection for
-        # several browsers, so the next request may come from another one.
+        # The app process must close the connection after answering. A proxy in the network may share one connection
+        # among several browsers, so the next request may come from another browser.
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
-        # The process trusts what this machine reports as the origin of a request.
+        # An app process trusts X-Forwarded headers from this machine, so remove those that a remote client sent.
         left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
     kept = [field for name, field in named if name not in left_out]
     if not websocket:
@@ -126,19 +131,18 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
 
 
 class ReverseProxy:
-    """Assigns every browser to one process and keeps it there by a cookie.
+    """Assigns each browser to one app process, and keeps it there with a cookie.
 
-    The browser's session and the files of its pages are in that process. The client address cannot identify a browser,
-    because a whole lecture hall shares one address.
+    Sessions and the files of pages are local to one process. A client's IP address cannot identify a browser, because a
+    whole lecture hall shares one address.
+
+    Args:
+        backends: app processes; their ports may change at any time.
+        public_port: port of the app, which is part of the cookie's name, because all ports of a machine share cookies.
+        endpoint: endpoint that answers requests about votes.
     """
 
     def __init__(self, backends: list[Backend], public_port: int, endpoint: VoteEndpoint) -> None:
-        """
-        Args:
-            backends: the processes; their ports may change at any time.
-            public_port: part of the cookie's name, because a browser shares cookies among all ports of a machine.
-            endpoint: answers the requests of a vote.
-        """
         self._endpoint = endpoint
         self._backends = backends
         self._cookie = f"attention_atlas_{public_port}"
@@ -146,11 +150,11 @@ class ReverseProxy:
         self._copies = StaticCopies()
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
-        """Start answering requests at a socket."""
+        """Start answering requests on a socket."""
         return await asyncio.start_server(self._answer, sock=listening, limit=MAX_HEAD)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Handle one connection of a browser, from its first byte to its last."""
+        """Handle one connection from a browser, from the first byte to the last."""
         peer = writer.get_extra_info("peername")
         try:
             async with asyncio.timeout(HEAD_TIMEOUT):
@@ -170,7 +174,7 @@ class ReverseProxy:
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            # The browser or the process has disconnected, or the proxy stops, so nobody can receive an error.
+            # The browser or the app process has disconnected, or the proxy is stopping, so no error can be delivered.
             pass
         finally:
             writer.close()
@@ -197,17 +201,17 @@ class ReverseProxy:
                         writer.write(packed)
                         return
                 except (OSError, asyncio.IncompleteReadError):
-                    # The process has just exited.
+                    # The app process has just exited.
                     if request.repeatable:
                         continue
                     break
                 if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
-                    # A page learns only that the websocket was rejected. The browser's next bytes are not websocket
-                    # data.
+                    # The browser expects the bytes of a websocket only after
+                    # status 101, so send nothing but the status of the rejection.
                     writer.write(head.partition(b"\r\n")[0] + NO_MORE)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
-                # A file that browsers and networks cache forever is the same for all, so it gets no cookie.
+                # Browsers and networks cache an immutable file for all users, so it must not carry a cookie.
                 if request.backend != number and b"immutable" not in head:
                     cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
                     head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
@@ -232,7 +236,9 @@ class ReverseProxy:
     async def _connect(
         self, request: ProxiedRequest, tried: set[int]
     ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Return the number of a process that was not tried yet, and a connection to it; None if no process listens."""
+        """Connect to an app process that is not in `tried`; return its index and the connection, or None if no process
+        listens.
+        """
         while (number := self._choose(request.backend, tried)) is not None:
             tried.add(number)
             backend = self._backends[number]
@@ -240,7 +246,7 @@ class ReverseProxy:
                 async with asyncio.timeout(CONNECT_TIMEOUT):
                     reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MAX_HEAD)
             except OSError:
-                # The process has just exited.
+                # The app process has just exited.
                 continue
             if request.backend != number:
                 self._turns += 1
@@ -252,7 +258,7 @@ class ReverseProxy:
         return None
 
     def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
-        """Return the previous process of this browser, or else the process with the fewest open pages."""
+        """Return the process that this browser used before or, failing that, the process with the fewest open pages."""
         there = [
             number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
         ]
@@ -271,14 +277,17 @@ class ReverseProxy:
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass bytes on until there are no more, as fast as the receiver accepts them."""
+    """Copy bytes until the sender closes, as fast as the receiver accepts them."""
     while data := await reader.read(CHUNK):
         writer.write(data)
         await writer.drain()
 
 
 async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
-    """Pass on the bytes that a browser sends after the head. A process may answer without reading all of them."""
+    """Pass on what a browser sends after the head.
+
+    An app process may answer without reading everything, so ignore errors.
+    """
     try:
         await _pump(reader, app_writer)
         # The browser has disconnected.

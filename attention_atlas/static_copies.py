@@ -1,19 +1,19 @@
-"""Keeps one compressed copy of each static file for all browsers.
+"""Cache with one compressed copy of each static file, for all browsers.
 
 Streamlit sends its own files uncompressed, five megabytes for a first visit, because it would compress them again for
-each user. A hundred phones fill the network of a lecture hall with that for most of a minute.
+each user. A hundred phones would fill a lecture hall's network with these files for most of a minute.
 """
 
 from __future__ import annotations
 
 import gzip
 
-# Limit for all copies together, in bytes. Streamlit's files take a quarter of it.
+# Maximum size of all copies together, in bytes. Streamlit's files take a quarter of this.
 MAX_BYTES = 16 * 2**20
 LEVEL = 6
-# Content types that compress well; pictures and fonts are already compressed.
+# Content types that compress well; images and fonts are already compressed.
 KINDS = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
-# Headers that are wrong for a compressed copy.
+# Headers that do not apply to a compressed copy.
 CHANGED = (b"content-length", b"accept-ranges", b"etag")
 
 
@@ -28,17 +28,18 @@ class StaticCopies:
         return self._answers.get(path)
 
     def keep(self, path: bytes, answer: bytes) -> None:
-        """Store an answer if the limit allows it."""
+        """Store an answer if the size limit allows."""
         if path not in self._answers and self._bytes + len(answer) <= MAX_BYTES:
             self._answers[path] = answer
             self._bytes += len(answer)
 
 
 def length_if_worth(head: bytes) -> int | None:
-    """Return the length of a body that is worth compressing and caching; None if it is not.
+    """Return the length of a body that is worth compressing and caching; None if the body is not.
 
     Args:
-        head: the head of the answer. It says whether browsers may cache the file forever, so that it is equal for all.
+        head: head of the answer. Only a file that browsers may cache forever is cached, because it is the same for all
+            users.
     """
     line, *_ = head.split(b"\r\n", 1)
     fields = {name.lower(): value.strip() for name, value in _fields(head)}
@@ -53,7 +54,7 @@ def length_if_worth(head: bytes) -> int | None:
 
 
 def compressed(head: bytes, body: bytes) -> bytes:
-    """Return the whole answer, with its body compressed."""
+    """Return the whole answer with a compressed body."""
     line, *_ = head.split(b"\r\n", 1)
     packed = gzip.compress(body, LEVEL, mtime=0)
     kept = [name + b":" + value for name, value in _fields(head) if name.lower() not in CHANGED]

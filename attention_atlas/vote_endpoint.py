@@ -1,10 +1,13 @@
-"""Answers the requests of a vote. Phones fetch a small page and send a ballot; the lecturer opens and closes the vote.
+"""Answers requests about votes: phones fetch a small page and send ballots; the lecturer opens and closes votes.
 
-The endpoint is in the process of the reverse proxy, so all phones and all app processes share it. A phone needs no
-session of the app. A request that waits for a change is answered when the vote changes.
+The endpoint runs in the reverse proxy's process, so all phones and all app processes share it. A phone needs no session
+in the app. A request can wait for the next change of the vote.
 
-`GET …/vote` is the page of a phone, and `GET …/vote/state` is the vote. `POST …/vote/ballot` is a ballot. The lecturer
-alone may `POST …/vote/act`. `GET …/vote/lecturer?CODE` makes a browser the lecturer's, once per code.
+- `GET …/vote` returns the page for phones, and `GET …/vote/state` the state of the vote.
+- `POST …/vote/ballot` casts a ballot.
+- `POST …/vote/act` opens, closes, reveals or clears a vote, and `GET …/vote/results.csv` returns the results; only the
+  lecturer may use these.
+- `GET …/vote/lecturer?CODE` makes a browser the lecturer's; a code works once.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from attention_atlas.browser.scripts import script
 from transformer.files.csv_cells import harmless
 from transformer.files.paths import ASSETS
 
-# Environment variable with the name of the lecturer's cookie. It is set if the app runs behind a vote endpoint.
+# Environment variable with the name of the lecturer's cookie, set if the app runs behind a vote endpoint.
 LECTURER_COOKIE = "ATTENTION_ATLAS_LECTURER_COOKIE"
 PATH = b"/vote"
 ACTIONS = {
@@ -39,13 +42,14 @@ ACTIONS = {
     b"/act": b"POST",
     b"/results.csv": b"GET",
 }
-# Largest body in bytes, and the timeout for its arrival in seconds.
+# Maximum size of a body in bytes, and seconds allowed for it to arrive.
 MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
-# Seconds that a request waits for a change, and the largest number of waiting requests. A browser asks again at once.
+# Seconds that a request waits for a change of the vote, and maximum number of waiting requests. Afterwards a browser
+# asks again at once.
 WAIT = 25.0
 MAX_WAITING = 2_000
-# Seconds for which a browser remains the lecturer's.
+# Seconds for which a browser stays the lecturer's.
 LECTURE = 12 * 3600
 ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
@@ -54,7 +58,7 @@ REASONS |= {415: "Unsupported Media Type", 503: "Service Unavailable"}
 
 
 class Ballot(msgspec.Struct, forbid_unknown_fields=True):
-    """A ballot, as a phone sends it."""
+    """A ballot as sent by a phone."""
 
     vote: int
     voter: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
@@ -62,7 +66,7 @@ class Ballot(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Act(msgspec.Struct, forbid_unknown_fields=True):
-    """An action of the lecturer, and its data."""
+    """An action by the lecturer, with the data for the action."""
 
     act: Literal["open", "close", "reveal", "clear"]
     question: str = ""
@@ -74,13 +78,13 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """The head of a request for the endpoint.
+    """Head of a request for the vote endpoint.
 
     Attributes:
-        action: a key of ACTIONS.
-        method: the HTTP method.
-        query: the query string of the address.
-        fields: the headers, with names in lower case.
+        action: key in ACTIONS.
+        method: HTTP method.
+        query: query string of the URL.
+        fields: headers, with names in lower case.
     """
 
     action: bytes
@@ -90,7 +94,7 @@ class VoteRequest:
 
 
 def vote_request(head: bytes) -> VoteRequest | None:
-    """Parse the head of a request for the endpoint, below any base path; None if it is for the app."""
+    """Parse the head of a request for the vote endpoint, below any base path; None if the request is for the app."""
     line, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     path, _, query = target.partition(b"?")
@@ -102,14 +106,15 @@ def vote_request(head: bytes) -> VoteRequest | None:
 
 
 class VoteEndpoint:
-    """The votes of one lecture, and who may open them."""
+    """The votes in one lecture, and the identity of the lecturer's browser.
+
+    Args:
+        public_port: port of the app, which is part of the name of the lecturer's cookie.
+        tell: function that receives the path of each new invitation; the first browser to open it becomes the
+            lecturer's.
+    """
 
     def __init__(self, public_port: int, tell: Callable[[str], None]) -> None:
-        """
-        Args:
-            public_port: part of the name of the lecturer's cookie.
-            tell: called with the path that makes one browser the lecturer's, at the start and after each use.
-        """
         self.box = BallotBox()
         self.cookie = f"attention_atlas_lecturer_{public_port}"
         self._secret = secrets.token_urlsafe(24)
@@ -119,7 +124,7 @@ class VoteEndpoint:
         self._code = ""
 
     def invite(self) -> None:
-        """Report a new code and invalidate the old one. The audience may have seen and used the old one."""
+        """Issue a new code for the lecturer and invalidate the old one, which the audience may have seen and used."""
         self._code = secrets.token_urlsafe(12)
         self._tell(f"{PATH.decode()}/lecturer?{self._code}")
 
@@ -127,7 +132,7 @@ class VoteEndpoint:
         """Return the whole HTTP answer to a request."""
         try:
             if request.method != ACTIONS[request.action]:
-                raise VoteError(405, "This address has another method.")
+                raise VoteError(405, "This address does not support the request's HTTP method.")
             if request.method == b"POST":
                 return self._sent(request, await _body(request, reader))
             if request.action == b"/lecturer":
@@ -142,7 +147,7 @@ class VoteEndpoint:
             return _answer(error.status, str(error).encode())
 
     def _sent(self, request: VoteRequest, body: bytes) -> bytes:
-        """Carry out what a browser sent."""
+        """Count a ballot, or carry out the lecturer's action."""
         lecturer = self._is_lecturer(request)
         if request.action == b"/act" and not lecturer:
             raise VoteError(403, ONLY_LECTURER)
@@ -165,8 +170,10 @@ class VoteEndpoint:
         return self._shown(lecturer=lecturer)
 
     async def _state(self, request: VoteRequest) -> bytes:
-        """Return the vote. If the browser already has its current stage, and a lecturer also its number of voters, wait
-        for a change first.
+        """Return the state of the vote, after waiting for a change if the browser already has the current state.
+
+        A browser has the current state if it sends the current stage and, for the lecturer, the current number of
+        voters.
         """
         lecturer = self._is_lecturer(request)
         known = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
@@ -188,7 +195,7 @@ class VoteEndpoint:
         return _answer(200, msgspec.json.encode(self.box.state(lecturer=lecturer)), "application/json")
 
     def _results(self, request: VoteRequest) -> bytes:
-        """Return the lecturer's CSV file, with a row for each choice."""
+        """Return a CSV file for the lecturer, with one row per choice."""
         if not self._is_lecturer(request):
             raise VoteError(403, ONLY_LECTURER)
         state, file = self.box.state(lecturer=True), StringIO(newline="")
@@ -203,9 +210,9 @@ class VoteEndpoint:
         )
 
     def _welcome(self, request: VoteRequest) -> bytes:
-        """Make this browser the lecturer's if its code is valid."""
+        """Make this browser the lecturer's if the code in its request is valid."""
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
-            raise VoteError(403, "This address was used before. The terminal shows the one that is valid now.")
+            raise VoteError(403, "This address has already been used. The terminal shows a new one.")
         self.invite()
         cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE}; HttpOnly; SameSite=Strict"
         return _answer(303, b"", "text/plain", f"Set-Cookie: {cookie}", "Location: ../")
@@ -220,7 +227,8 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
     """Return the body of a request, which must come from a page of this server.
 
     Raises:
-        VoteError: the request comes from another site, is not JSON, is too large, or its body does not arrive.
+        VoteError: the request comes from another site, is not JSON or is too large, or the body does not arrive in
+            time.
     """
     origin = request.fields.get(b"origin")
     if origin is not None and origin.partition(b"://")[2] != request.fields.get(b"host"):
@@ -240,7 +248,7 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
 
 
 def _rung(event: asyncio.Event) -> asyncio.Event:
-    """Wake all requests that wait for an event, and return the event for the next ones."""
+    """Wake all requests that wait for an event, and return a new event for later requests."""
     event.set()
     return asyncio.Event()
 
@@ -261,7 +269,7 @@ def _answer(status: int, body: bytes, kind: str = "text/plain", *fields: str) ->
 
 @cache
 def phone_page() -> tuple[bytes, str]:
-    """Return the page of a phone, and the content security policy that allows only the page's own script."""
+    """Return the page for phones, and a content security policy that allows only the page's own script and style."""
     inside = {"script": script("vote/phone"), "style": (ASSETS / "vote" / "phone.css").read_text(encoding="utf-8")}
     page = (ASSETS / "vote" / "phone.html").read_text(encoding="utf-8")
     for name, text in inside.items():

@@ -1,4 +1,4 @@
-"""The attention browser as a notebook widget; Python can read and set its head and pins."""
+"""The attention browser as a notebook widget; Python can read and set the selected head and pins."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ except ImportError as error:
     ) from error
 
 ENTRY = "attention_browser/widget"
-# Placeholder in the script that the style sheet replaces.
+# Placeholder in the script, replaced with the style sheet.
 NO_SHEET = 'SHEET = "";'
-# Synchronised in both directions: the user's choice in the browser, and values set in Python.
+# Traits synchronised in both directions: selections by the user, and values set in Python.
 CHOSEN = ("layer", "head", "rows", "columns")
 
 
 class Browser(anywidget.AnyWidget):
-    """Notebook widget that shows all heads of a trace.
+    """Notebook widget that shows all heads in a trace.
 
     Args:
-        trace: the trace to draw.
-        kind: the kind of attention to show first; None for the last kind of the trace.
+        trace: trace to draw.
+        kind: attention kind to show first; None means the trace's last kind.
         choice: initial selection, by the names of `attention_atlas.browser.payload.CHOICE`.
 
     Attributes:
-        kind: the kind of attention that is shown.
-        layer, head: the layer and the head that are shown, from 0; both may be set.
-        rows, columns: positions of the pinned tokens; a row and a column select a cell.
+        kind: attention kind on display.
+        layer, head: 0-based layer and head on display; both can be set.
+        rows, columns: positions of pinned tokens; a row and a column together pin a cell.
     """
 
     _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
@@ -57,9 +57,9 @@ class Browser(anywidget.AnyWidget):
         self.trace, self.choice = trace, asked
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the widget, and a picture of its current head for a notebook without a kernel."""
+        """Return the widget and, for a notebook without a kernel, an image of the current head."""
         kind = cast(Kind, self.kind)
-        # The kind may have changed after the head was chosen, and may have fewer layers.
+        # The attention kind may have changed after the head was selected, and may have fewer layers.
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})

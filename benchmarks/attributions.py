@@ -1,18 +1,19 @@
-"""Times every attribution method on one translation, and compares it with captum and inseq where they have the method.
+"""Times every attribution method on one translation, and compares the methods that captum and inseq also have.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
 
-The sentence has 12 words, and every time includes the run that is explained. The first part times the shipped model
-with each method and with all methods together. The second part times a model of the same sizes with random weights,
-which also exists as Hugging Face's Marian. captum and inseq explain this second model, because Marian normalises after
-its sub-layers and the shipped model before them. The explained word has two tokens there, because inseq explains at
-least two. Results that two libraries should compute alike are compared before they are timed.
+The sentence has 12 words, and every time includes the model run to be explained. The first part times each method, and
+all methods together, on the shipped model. The second part uses a model of the same size with random weights, which
+also exists as a Hugging Face Marian model. captum and inseq explain that second model, because Marian is post-norm and
+the shipped model is pre-norm. There, the explained word has two tokens, because inseq needs at least two. Results on
+which two libraries should agree are compared before anything is timed.
 
-Some rows compare two different computations. Only this project has frozen gradients; input x gradient also takes one
-backward pass. inseq's occlusion sets an embedding to 0, and erasure hides the token. The peers' integrated gradients
-take 50 steps, their default. Here they take as many as bring the error of the sum below a twentieth, and the errors are
-printed. Neither peer has norms, rollout or ALTI. Run it on idle cores.
+Some rows compare two different computations. Frozen gradients exist only here; the peers compute input x gradient
+instead, which also takes one backward pass. inseq's occlusion sets an embedding to 0, while erasure here hides the
+token. The peers compute integrated gradients with their default of 50 steps. This project takes as many steps as bring
+the error of the sum below one twentieth, and prints the errors. Neither peer has norms, rollout or ALTI. Run this
+benchmark on idle cores.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ import transformers
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 from torch import Tensor
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
-# Set before the import of inseq, which must not look for models on a network.
+# Set this before importing inseq, so that it does not search for models online.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import inseq
@@ -53,21 +54,21 @@ from transformer.values.trace import Trace
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."
 WORD = "Haustier"
-# Steps of the peers' integrated gradients.
+# Number of steps of the peers' integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
-# A peer's function, which explains some predicted tokens, one at a time.
+# A peer's explanation function; it explains the predicted tokens at the given positions one by one.
 Explain = Callable[[Sequence[int]], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """One model with random weights, as this project's and as Hugging Face's, and its reading of the translation.
+    """One model with random weights in two formats, this project's and Hugging Face's, and a trace of the translation.
 
     Attributes:
-        translator, trace: this project's model and its trace.
+        translator, trace: this project's model, and the trace of the model run.
         model, tokenizer: Hugging Face's model and tokenizer.
-        source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as its model takes them.
+        source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as inputs to Hugging Face's model.
     """
 
     translator: Translator
@@ -79,7 +80,7 @@ class Marian:
 
     @classmethod
     def write(cls, folder: Path) -> Marian:
-        """Build a model with the shipped sizes and vocabulary from files in its format."""
+        """Build a model with the shipped model's size and vocabulary, and save and load it in both formats."""
         shipped = load_checkpoint(MODEL)
         config = replace(shipped.model.config, norm="post")
         torch.manual_seed(1)
@@ -108,7 +109,7 @@ class Marian:
         )
 
     def word(self) -> range:
-        """Return the positions of the predicted tokens of WORD."""
+        """Return the positions of WORD's tokens among the predicted tokens."""
         start = TRANSLATION.index(WORD)
         inside = [
             position
@@ -118,14 +119,14 @@ class Marian:
         return range(inside[0], inside[-1] + 1)
 
     def score(self, position: int, *, log_probs: bool, **inputs: Tensor) -> Tensor:
-        """Return the model's log-probability of the token predicted at a position, [B]."""
+        """Return the log-probability (or, without `log_probs`, the logit) of the token predicted at a position, [B]."""
         logits = self.model(**inputs, use_cache=False).logits[:, position]
         scores = logits.log_softmax(dim=-1) if log_probs else logits
         return scores[:, self.trace.predicted_tokens[position].id]
 
 
 def by_captum(marian: Marian) -> dict[Method, Explain]:
-    """captum on Hugging Face's model; each explanation is a list with the source's and the prefix's scores."""
+    """Return captum's explanations of Hugging Face's model, each with scores for the source and the target prefix."""
 
     def gradients(position: int, *, log_probs: bool) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda source, prefix: marian.score(
@@ -189,7 +190,7 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """inseq on Hugging Face's model: its own loop over the tokens."""
+    """Return inseq's explanations of Hugging Face's model; inseq loops over the tokens itself."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}),
@@ -202,7 +203,7 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
         model = inseq.load_model(marian.model, name, tokenizer=marian.tokenizer)
 
         def attributed(positions: Sequence[int]) -> object:
-            # inseq's positions count the start symbol, and its last position is included.
+            # inseq's positions count the start symbol, and its last position is inclusive.
             return model.attribute(
                 SENTENCE,
                 TRANSLATION,
@@ -221,13 +222,12 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
 def from_text(
     translator: Translator, methods: Sequence[Method], translation: str | None, targets: Sequence[Target]
 ) -> list[Attribution]:
-    """Trace the sentence and return this project's attributions for it."""
     trace = translator.trace(SENTENCE, translation, details=True)
     return [translator.attribute(trace, method, targets) for method in methods]
 
 
 def compare(marian: Marian) -> None:
-    """Check that both models and captum give the same results, and print the errors of the integrals."""
+    """Check that this project and captum agree, and print the errors of both integrals."""
     positions = list(marian.word())
     found = {
         method: marian.translator.attribute(marian.trace, method, [Target((position,)) for position in positions])
@@ -249,10 +249,10 @@ def compare(marian: Marian) -> None:
 
 
 def figures(repeats: int) -> dict[str, Figure]:
-    """Return all times in seconds, and print each one when it is measured."""
+    """Return all times in seconds, and print each as soon as it is measured."""
     shipped = Translator.load(device="cpu")
     trace = shipped.trace(SENTENCE)
-    # This word is one token in the middle of the model's own translation.
+    # The explained word is one token in the middle of the model's own translation.
     explained = {"one word": Target((len(trace.predicted_tokens) // 2,)), "the whole sentence": whole_sentence(trace)}
     print(f"12 words, {len(trace.source_tokens)} x {len(trace.predicted_tokens)} tokens; the model that ships")
     found: dict[str, Figure] = {}
@@ -293,7 +293,7 @@ def figures(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts")
+    arguments.add_argument("--repeats", type=int, default=3, help="timed calls of each function; the median counts")
     options = arguments.parse_args()
     quiet()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")
@@ -301,7 +301,6 @@ def main() -> None:
 
 
 def quiet() -> None:
-    """Suppress everything but the table."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     warnings.simplefilter("ignore")

@@ -3,11 +3,12 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/browser.py [--shapes] [--json FILE]
 
-Needs two idle cores and a Chrome or Chromium. Our browser is measured twice. In the app, the time runs from the key
-that submits a sentence to the frame that shows it. It includes the model's work, for which BertViz has no counterpart.
-As a saved file with all three kinds of attention, our browser is comparable to what BertViz makes.
+Needs two idle cores, and Chrome or Chromium. The attention browser is measured twice. In the app, time runs from the
+key press that submits a sentence to the frame that shows the sentence. This includes the model's work, which BertViz
+does not do. As a saved file with all three attention kinds, the attention browser is comparable to a BertViz file.
 
-Then both draw random attention in the shapes of other models; --shapes draws nothing else, and needs no app.
+Then the attention browser and BertViz draw random attention with the array shapes of other models. With --shapes, only
+this part runs, without the app.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from bertviz import model_view
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-# If Python runs this file by its path, it does not find the app.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from attention_atlas import Drawing
@@ -41,24 +42,24 @@ from transformer.values.foreign_tokens import frames
 from transformer.values.trace import Trace
 
 PEER = "BertViz 1.4.1 model_view"
-# Layers, heads, and numbers of source and target tokens of other models. Whisper has 1,500 frames of sound.
+# Layers, heads, source tokens and target tokens of other models. Whisper reads 1,500 frames of sound.
 SHAPES = {
     "T5-base, 40 + 40": (12, 12, 40, 40),
     "T5-base, 128 + 128": (12, 12, 128, 128),
     "Llama-1B, 128": (16, 32, 0, 128),
     "Whisper-base, 1,500 + 60": (6, 8, 1500, 60),
 }
-# BertViz draws a line for each weight of a kind. Chromium needs minutes for more lines than this.
+# BertViz draws one line per attention weight. With more lines than this, Chromium needs minutes.
 MAX_LINES = 800_000
 SIZES = (12, 40, 128)
-# Numbers of words of the sentences on the first page.
+# Sentence lengths, in words, for hovering on the first page.
 HOVERED = (12, 60)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
-# BertViz draws one line per weight, 786,432 of them for 128 words.
+# BertViz draws one line per attention weight: 786,432 lines for 128 words.
 PATIENCE = 180
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# Every word is one token of the vocabulary, so that the model can read 128 of them.
+# Every word is one token in the vocabulary, so that the model can read 128 words.
 TEXT = (
     "my brother read the old book to his little sister last night and when the children were in the garden she said "
     "that her father had to go to work in the city every morning but he did not know why people there were always so "
@@ -70,7 +71,7 @@ FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame((
 
 
 def sentences(words: int) -> Iterator[str]:
-    """Return different texts with this number of words."""
+    """Yield distinct texts with the given number of words."""
     every = TEXT.split()
     for first in range(len(every)):
         yield " ".join(islice(cycle(every), first, first + words))
@@ -88,14 +89,14 @@ def opened(browser: Browser) -> Iterator[Page]:
 
 
 def heap(page: Page) -> float:
-    """Return the bytes of JavaScript heap still in use."""
+    """Return the bytes of JavaScript heap in use after garbage collection."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     return session.send("Runtime.getHeapUsage")["usedSize"]
 
 
 def answered(page: Page, act: Callable[[int], None], what: str, doing: str) -> dict[str, float]:
-    """Act SWITCHES times; measure the time from each act to the next frame, and long tasks."""
+    """Call `act` SWITCHES times; measure the time from each action to the next frame, and the longest task."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
@@ -110,12 +111,11 @@ def answered(page: Page, act: Callable[[int], None], what: str, doing: str) -> d
 
 
 def switching(page: Page, act: Callable[[int], None]) -> dict[str, float]:
-    """Switch heads."""
     return answered(page, act, "key", "switching heads")
 
 
 def hovering(browser: Browser, address: str, text: str) -> dict[str, float]:
-    """Point at the words of the first page; the frame after it shows the lines of the word."""
+    """Hover over the words on the first page; the next frame shows the lines of the hovered word."""
     with opened(browser) as page:
         page.goto(f"{address}/?text={quote(text)}")
         words = page.locator(".word:not(.mark)")
@@ -126,13 +126,12 @@ def hovering(browser: Browser, address: str, text: str) -> dict[str, float]:
 
 
 def switching_by_keys(page: Page) -> dict[str, float]:
-    """Switch between heads in our browser."""
     page.locator("canvas.large").first.focus()
     return switching(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """Measure the app from the submission of a sentence."""
+    """Measure the app, from submitting a sentence to drawing the attention maps."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
@@ -169,7 +168,7 @@ def settled(page: Page) -> None:
 
 
 def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dict[str, float]:
-    """Measure our saved file with all three kinds."""
+    """Measure the saved HTML file with all three attention kinds."""
     file = folder / "ours.html"
     with opened(browser) as page:
         page.goto(f"{address}/encoder_attention?text={quote(text)}")
@@ -194,7 +193,7 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
 
 
 def made(layers: int, heads: int, source: int, target: int) -> Trace:
-    """Return a trace of random attention; frames of sound have no attention of their own, as in `from_huggingface`."""
+    """Return a trace with random attention; for sound, without encoder attention, as in `from_huggingface`."""
     random = np.random.default_rng(0)
 
     def rows(queries: int, keys: int, mask: np.ndarray | bool = True) -> np.ndarray:
@@ -212,7 +211,7 @@ def made(layers: int, heads: int, source: int, target: int) -> Trace:
 
 
 def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure the file that `attention_atlas.show` makes."""
+    """Measure the HTML file written by `attention_atlas.show`."""
     file = folder / "shape.html"
     started = time.perf_counter()
     Drawing(trace, kind=trace.kinds[0]).save(file)
@@ -231,7 +230,9 @@ def measure_drawing(browser: Browser, folder: Path, trace: Trace) -> dict[str, f
 
 
 def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """Measure BertViz's file with all kinds. Like our page, it first draws the encoder."""
+    """Measure BertViz's HTML file with all attention kinds; like the attention browser, BertViz shows the encoder
+    first.
+    """
     arrays = trace.to_bertviz()
     shown = trace.attention(trace.kinds[0])
     layers, heads = shown.shape[:2]
@@ -265,8 +266,8 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
                 "JavaScript heap of the file, bytes": heap(page),
             }
             box = page.locator("svg").bounding_box()
-            # BertViz's columns of heads begin at 38 of 970 pixels; the enlarged figure of a head never covers the last
-            # two.
+            # In BertViz's drawing, which is 970 pixels wide, the columns of heads begin at pixel 38. The enlarged
+            # figure of a head never covers the last two columns.
             width = (970 - 38) / heads
             measured |= switching(
                 page, lambda turn: page.mouse.click(box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45)
@@ -277,8 +278,9 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
 
 
 def provide(route: Route) -> None:
-    """Serve the scripts that BertViz loads from the network from installed packages; its require.js only returns the
-    other two.
+    """Answer BertViz's requests for scripts from installed packages instead of the network.
+
+    BertViz's require.js is replaced by a function that only returns jQuery and d3.
     """
     if "require" not in route.request.url:
         route.abort()
@@ -291,7 +293,9 @@ def provide(route: Route) -> None:
 
 def main() -> None:
     options = command_line(__doc__.splitlines()[0])
-    options.add_argument("--shapes", action="store_true", help="only attention in the shapes of other models")
+    options.add_argument(
+        "--shapes", action="store_true", help="draw only random attention in the shapes of other models"
+    )
     arguments = options.parse_args()
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if chromium is None:

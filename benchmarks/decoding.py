@@ -1,12 +1,12 @@
-"""Times greedy decoding and a beam of 4 in comparison with Hugging Face and CTranslate2.
+"""Times greedy decoding and beam search of size 4, compared with Hugging Face and CTranslate2.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/decoding.py [--json FILE]
 
-Run it on idle cores. The libraries take turns, each in its own process. torch and CTranslate2 keep threads that spin
-while they wait; in one process the threads of one library would occupy the cores of the other. The sizes are those of
-the shipped model, and the weights are random. Every contender writes exactly the requested number of tokens, and the
-time includes the encoder.
+Run this benchmark on idle cores. The libraries take turns, each in a separate process: idle threads of torch and
+CTranslate2 spin, so that in one process, the threads of one library would occupy the cores of the other. The model has
+the shipped model's size and random weights. Every library writes exactly the requested number of tokens, and the time
+includes the encoder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import torch
 import transformers
 from ctranslate2.specs import TransformerSpec
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import timing
@@ -46,16 +46,16 @@ from transformer.text.tokenizer import END
 BEAM = 4
 LENGTHS = (20, 60)
 BATCHES = (1, 32)
-# Pause between two turns in seconds, in which the threads of the previous library go to sleep.
+# Seconds between two turns, in which the threads of the previous library go to sleep.
 PAUSE = 0.1
 ENDLESS = Constraints(suppressed=frozenset({END}))
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
-# A search function by library: it maps sources [B, S] and a number of tokens to the output.
+# A library's search function: (sources [B, S], beam size, number of tokens) -> token ids.
 Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 
 def hugging_face(config: TransformerConfig) -> Search:
-    """Return a MarianMT of the same sizes."""
+    """Return the search function of a MarianMT model with the sizes in `config`."""
     model = marian(config)
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
@@ -74,7 +74,7 @@ def hugging_face(config: TransformerConfig) -> Search:
 
 
 def ctranslate(model: Transformer) -> Search:
-    """Return the same model converted for CTranslate2, in float32 and with the same number of threads."""
+    """Return the search function of the model in CTranslate2, in float32 and with torch's number of threads."""
     with tempfile.TemporaryDirectory() as folder:
         converted(model).save(folder)
         translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
@@ -95,12 +95,12 @@ def ctranslate(model: Transformer) -> Search:
 
 
 def vocabulary(config: TransformerConfig) -> list[str]:
-    """Return invented names of the tokens; random weights need no real vocabulary."""
+    """Return invented token names, because a model with random weights needs no real vocabulary."""
     return [*SPECIAL, *(f"token{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
 
 
 def converted(model: Transformer) -> TransformerSpec:
-    """Return the model in CTranslate2's format, in pre-norm like the shipped model."""
+    """Return the model in CTranslate2's format, with pre-norm like the shipped model."""
     config = model.config
     spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.heads, pre_norm=True)
     sides = (
@@ -158,7 +158,7 @@ def _norm(spec, norm: torch.nn.LayerNorm) -> None:
 
 @cache
 def search_of(contender: str) -> Search:
-    """Return the search function of a library, which each process creates once."""
+    """Return a library's search function, created once per process."""
     transformers.logging.set_verbosity_error()
     if contender == "Hugging Face":
         return hugging_face(shape())
@@ -169,7 +169,7 @@ def search_of(contender: str) -> Search:
 
 
 def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tuple[list[list[int]], float]:
-    """Return a library's output and its time in seconds. An untimed run first wakes the cores."""
+    """Return a library's output, and the time in seconds. An untimed call first wakes the cores."""
     search = search_of(contender)
     search(sources, size, length)
     began = perf_counter()
@@ -178,7 +178,7 @@ def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tupl
 
 
 def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
-    """Return the time of greedy decoding in seconds, with or without recording the attention of all heads."""
+    """Return the time of greedy decoding in seconds, with or without recording all heads' attention."""
     model = random_model()
     for _ in range(2):
         began = perf_counter()
@@ -190,7 +190,7 @@ def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=7, help="runs of each, of which the median counts")
+    arguments.add_argument("--repeats", type=int, default=7, help="timed calls per library; the median counts")
     options = arguments.parse_args()
 
     torch.manual_seed(1)

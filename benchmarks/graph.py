@@ -1,8 +1,8 @@
-"""Times the attribution graph of a word and checks its sums over many sentences.
+"""Times the attribution graph of a word, and checks for many sentences that the contributions add up.
 
     python benchmarks/graph.py [--json FILE] [--sentences N]
 
-The targets are one second and a relative error of 1e-4. `peak_memory.py` has the memory at 60 words.
+The targets are one second and a relative error of 1e-4. `peak_memory.py` measures the memory for 60 words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from time import process_time
 
 import numpy as np
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -25,12 +25,12 @@ from transformer.attribution.paths import path_effects
 from transformer.running.translator import Translator
 
 SENTENCES = ROOT / "assets" / "sentences.txt"
-# 12 words.
+# The sentence has 12 words.
 SENTENCE = "The old man was reading a newspaper in the garden this morning."
 
 
 def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
-    """Return the seconds for a graph of 12 words and for its cuts, and the largest error over some sentences."""
+    """Return the seconds for a graph of 12 words and for cutting its paths, and the largest error of any sentence."""
     translator = Translator.load(device="cpu")
     weights = translator.weights()
     trace = translator.trace(SENTENCE, details=True)
@@ -70,8 +70,8 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0] if __doc__ else None)
-    arguments.add_argument("--repeats", type=int, default=5, help="runs of each, of which the median counts")
-    arguments.add_argument("--sentences", type=int, default=100, help="checked (%(default)s)")
+    arguments.add_argument("--repeats", type=int, default=5, help="timed calls of each function; the median counts")
+    arguments.add_argument("--sentences", type=int, default=100, help="sentences to check (%(default)s)")
     options = arguments.parse_args()
     write(options.json, figures(options.repeats, options.sentences))
 

@@ -1,16 +1,20 @@
-"""Times switching off each head and explaining a translation, and measures their memory.
+"""Times switching off every head, patching, and explaining a translation, and measures peak memory.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/interventions.py [--json FILE]
 
-The first part uses random weights in the shipped sizes. Each contender reads one translation of 12 words without one
-head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
-Marian. The importance of every head is measured for the shipped model, from the text on, with the gradient's estimate.
-Patching puts every cell of the residual stream of one sentence into another, and keeps a difference of two logits. Its
-peer is the patching of TransformerLens (`pip install 'transformer-lens>=3,<4'`; left out if it is missing). The models
-of that library have no encoder, so its stack has the layers of both of ours. It runs the model once for each cell, so
-only every twelfth of its cells is timed; times are those of one cell. `attributions.py`, against captum and inseq,
-`graph.py` and `peak_memory.py` follow. Run it on idle cores.
+The first part uses random weights in the shipped model's size. With one head switched off at a time, each contender
+computes the log-probability of one translation of 12 words. The contenders are this project in one batch, this project
+in single runs, and hooks on Hugging Face's Marian. Head importance is timed on the shipped model; the time includes
+tokenizing, translating, and estimating importance from gradients.
+
+Patching copies every cell of one sentence's residual stream into the run on another sentence, and measures a difference
+of two logits. The peer is TransformerLens (`pip install 'transformer-lens>=3,<4'`; skipped if missing). TransformerLens
+has no encoder-decoders, so its decoder has as many layers as both stacks here. TransformerLens runs the model once per
+cell, so only every twelfth cell is timed; times are per cell.
+
+`attributions.py`, with captum and inseq, `graph.py` and `peak_memory.py` run at the end. Run this benchmark on idle
+cores.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import pandas
 import torch
 import transformers
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import attributions, graph, peak_memory
@@ -42,22 +46,22 @@ from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
 from transformer.values.patches import Site
 
-# Number of tokens of 12 words and their end symbol.
+# Number of tokens in 12 words and the end symbol.
 LENGTH = 15
 FIRST_TOKEN = 4
-# One of so many cells is patched by the peer.
+# TransformerLens is slower, so only every PEER_CELLS-th cell is patched there.
 PEER_CELLS = 12
 
 
 def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """Run all heads in a few batches, with this repository."""
+    """Switch off each head in turn, in a few batches; return the translation's log-probability without each head."""
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(model.config)]
     with torch.inference_mode():
         return score(model, source, _shifted(predicted), predicted[0], variants).log_probs.sum(axis=1).tolist()
 
 
 def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """Run the model once per head, with this repository. The unchanged run is needed only once."""
+    """Switch off each head in turn, one run per head; return the translation's log-probability without each head."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(model.config):
@@ -69,7 +73,7 @@ def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 def by_hooks(
     model: transformers.MarianMTModel, config: TransformerConfig, source: torch.Tensor, predicted: torch.Tensor
 ) -> list[float]:
-    """Run a Marian model of the same sizes, with a hook that clears a head's input to the output projection."""
+    """Switch off every head in Hugging Face's Marian model, with a hook that zeroes the head's output."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(config):
@@ -81,7 +85,7 @@ def by_hooks(
 
 
 def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> tuple[int, Callable[[], object]]:
-    """Return the number of cells in both residual streams, and a function that patches each cell, in batches."""
+    """Return the number of cells in both residual streams, and a function that patches every cell, in batches."""
     pair = tuple(source[0].flip(0).tolist()), tuple(_shifted(predicted)[0].tolist())
     sites: tuple[Site, ...] = "encoder.residual", "decoder.residual"
     depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
@@ -100,7 +104,7 @@ def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 
 
 def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | None:
-    """Return TransformerLens's name, a number of cells and a function that patches each; None if it is missing."""
+    """Return TransformerLens's version, number of cells, and a function that patches every cell; None if missing."""
     try:
         from transformer_lens import HookedTransformer, HookedTransformerConfig, patching  # pyright: ignore
     except ImportError:
@@ -140,7 +144,7 @@ def lens(config: TransformerConfig) -> tuple[str, int, Callable[[], object]] | N
 
 
 def patched(model: Transformer, source: torch.Tensor, predicted: torch.Tensor, repeats: int) -> dict[str, Figure]:
-    """Return the milliseconds of one patch and of all patches, here and in TransformerLens."""
+    """Return the milliseconds per patch, here and in TransformerLens."""
     cells, run = every_cell(model, source, predicted)
     found = lens(model.config)
     peer = {} if found is None else {found[0]: found[2]}
@@ -169,12 +173,12 @@ def _cleared(model: transformers.MarianMTModel, head: Head, width: int) -> Itera
 
 
 def _shifted(predicted: torch.Tensor) -> torch.Tensor:
-    """Return the decoder input for predicting [1, T]."""
+    """Return the decoder input ids that predict the token ids [1, T]."""
     return torch.cat([torch.full_like(predicted[:, :1], START), predicted[:, :-1]], dim=1)
 
 
 def board(repeats: int) -> dict[str, Figure]:
-    """Return the seconds for measuring the importance of every head on 12 words."""
+    """Return the seconds for measuring every head's importance on 12 words."""
     translator = Translator.load(device="cpu")
     seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
     return {"12 words: the importance board, from the text on": figure(seconds)}
@@ -182,7 +186,7 @@ def board(repeats: int) -> dict[str, Figure]:
 
 def main() -> None:
     arguments = command_line(__doc__.splitlines()[0])
-    arguments.add_argument("--repeats", type=int, default=5, help="runs of each, of which the median counts")
+    arguments.add_argument("--repeats", type=int, default=5, help="timed calls of each function; the median counts")
     options = arguments.parse_args()
 
     attributions.quiet()

@@ -1,10 +1,8 @@
-"""Measures how long small tasks take to learn: steps per second, and seconds until 99 % of the held-out items are
-right.
+"""Measures training on small tasks: steps per second, and seconds until 99 % of the held-out items are right.
 
-A training step of `transformer.tasks` on new items takes turns with two peers. The first peer consists of torch.nn's
-encoder and decoder layers of the same sizes, with the same batches and optimizer. The second is the
-written-out backward pass of `transformer.backpropagation` (float64, numpy). The seconds are those that a user waits:
-steps and 100 snapshots.
+Training steps of `transformer.tasks` take turns with two peers. The first peer is built from torch.nn's encoder and
+decoder layers, with the same sizes, batches and optimiser. The second peer is the hand-written backward pass in
+`transformer.backpropagation` (float64, numpy). The seconds are what a user waits for: training steps and 100 snapshots.
 
     python benchmarks/lab.py [--threads N] [--json FILE]
 """
@@ -19,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import TorchPeer
@@ -38,7 +36,7 @@ TARGET_SECONDS = 20
 
 
 def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
-    """Take a training step with torch.nn's layers on the items of that step."""
+    """Return a function that takes one training step with torch.nn's layers, on the trainer's items for that step."""
     model = TorchPeer(config.model.target_vocabulary, config.training, OWN.pad).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
@@ -56,7 +54,7 @@ def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]
 
 
 def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
-    """Take a step without torch: forward, backward and Adam in numpy."""
+    """Return a function that takes one training step in numpy: forward pass, backward pass and Adam."""
     values = {name: each.detach().double().numpy().copy() for name, each in trainer.model.named_parameters()}
     moments = Moments()
 
@@ -74,7 +72,10 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 
 
 def steps_per_second() -> dict[str, float]:
-    """Return steps per second of all three, which take turns. The best round counts, as the least disturbed one."""
+    """Return the steps per second of the trainer and both peers, which take turns.
+
+    The best of several rounds counts, because other processes disturbed that round least.
+    """
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)
     steps: dict[str, Callable[[int], object]] = {
@@ -93,7 +94,7 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Return the seconds and steps of the default run until all later snapshots are right."""
+    """Return the seconds and steps of a default training run until every later snapshot solves the held-out items."""
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
     while not trainer.finished:
@@ -114,7 +115,9 @@ def time_to_learn(task: str) -> dict[str, object]:
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="of torch; more than one hardly helps (%(default)s)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads of torch; more than one hardly helps (%(default)s)"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     speed = steps_per_second()

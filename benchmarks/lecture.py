@@ -1,19 +1,19 @@
-"""Simulates a lecture hall: measures how long users wait when many of them ask the app at the same time.
+"""Simulates a lecture: measures how long users wait when many of them use the app at the same time.
 
     python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
-Needs two idle cores; this program uses part of one. The app starts as many processes as `attention-atlas --lecture`
-would on this machine, unless --processes is given. With 1 it is what `streamlit run app.py` starts.
+Needs two idle cores; this script uses part of one. Without --processes, the app starts as many processes as
+`attention-atlas --lecture` would on this machine. --processes 1 measures what `streamlit run app.py` starts.
 
-The users arrive within five seconds. If they arrived one after another, their requests would never overlap, and the
-app would look fast. Each user requests something every ten seconds, whatever the others do. The answer is complete when
-the run of the request has ended. The page must then show the requested head, and the translation that a fresh model
-writes for that user's sentence.
+All users arrive within five seconds. If each waited for the previous one, requests would never overlap, and the app
+would look fast. Every user sends a request every ten seconds, regardless of the other users. An answer is complete when
+the script run for the request has ended. The page must then show the requested head, and the translation that a freshly
+loaded model writes for that user's sentence.
 
-    link:    every ten seconds the lecturer shows another link, and all open it
+    link:    every ten seconds the lecturer shows another link, and all users open it
     own:     each user types their own sentences
     heads:   each user has a sentence, and clicks through its heads and from page to page
-    arrival: like `own`, twice on one server, right after its start and again after all users have been there
+    arrival: like `own`, twice on one server: right after the start, and again after all users have been there
     vote:    each user votes on a phone, once per question; an answer is complete when the lecturer's bar has risen
 """
 
@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-# If Python runs this file by its path, it does not find the app.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
@@ -51,7 +51,7 @@ ARRIVAL = 5.0
 EVERY = 10.0
 # Timeout for an answer, in seconds.
 PATIENCE = 300.0
-# Each sentence has twelve words, and all differ.
+# All sentences are distinct and have twelve words.
 SENTENCES = [
     f"{who} {did} {what} {where} {when} because {why}."
     for who, did, what, where, when, why in itertools.product(
@@ -63,7 +63,7 @@ SENTENCES = [
         ("it was cold", "he was tired", "she was happy", "they had time"),
     )
 ]
-# Pages of the mix `heads` in opening order, each with the key of its attention browser or None.
+# Pages that `heads` opens, in order, each with the key of the page's attention browser, or None.
 TOUR = (
     ("cross_attention", "cross_browser"),
     ("encoder_attention", "encoder_browser"),
@@ -75,12 +75,12 @@ HEADS_A_PAGE = 2
 
 
 class Answer(NamedTuple):
-    """One answer that a user received.
+    """One answer that a simulated user received.
 
     Attributes:
-        seconds: the time until it was complete.
-        text: the sentence that it was about.
-        head: the requested layer and head, from 0; None if the user asked for no head.
+        seconds: time until the answer was complete.
+        text: sentence that the user requested.
+        head: requested layer and head, 0-based; None if no head was requested.
         words: all text on the page.
     """
 
@@ -92,7 +92,13 @@ class Answer(NamedTuple):
 
 @dataclass
 class Measured:
-    """The measurements of one lecture: seconds to the first page, and all later answers."""
+    """Measurements from one lecture.
+
+    Attributes:
+        opened: seconds until each user's first page was complete.
+        answers: all later answers.
+        errors: descriptions of failed requests.
+    """
 
     opened: list[float] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -103,7 +109,7 @@ Mix = Callable[[str, int, int, Measured], AsyncGenerator[None]]
 
 
 async def link(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Opens the lecturer's links one after another."""
+    """Open the lecturer's links one after another, each as a new user."""
     for text in random.Random(people).sample(SENTENCES, len(SENTENCES)):
         async with visitor(address) as person:
             began = time.perf_counter()
@@ -113,7 +119,7 @@ async def link(address: str, number: int, people: int, measured: Measured) -> As
 
 
 async def own(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Types sentences one after another."""
+    """Type distinct sentences one after another."""
     async with visitor(address) as person:
         began = time.perf_counter()
         await person.open()
@@ -126,7 +132,7 @@ async def own(address: str, number: int, people: int, measured: Measured) -> Asy
 
 
 async def heads(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
-    """Clicks on heads of one sentence, and goes from page to page."""
+    """Click on heads for one sentence, and go from page to page."""
     dice, text = random.Random(number), SENTENCES[number]
     async with visitor(address) as person:
         began = time.perf_counter()
@@ -148,7 +154,7 @@ MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads, "arrival": ow
 
 
 async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, measured: Measured) -> None:
-    """Run one user: open the app, then ask at a steady pace whatever the others do."""
+    """Run one user, who opens the app and then sends requests at a steady pace, regardless of the other users."""
     await asyncio.sleep(random.Random(number).uniform(0, ARRIVAL))
     came = began = time.perf_counter()
     try:
@@ -163,7 +169,7 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """Run a lecture with this number of users for some seconds. Each part has other users and other sentences."""
+    """Run a lecture with `people` users for `lasts` seconds. Each part has other users and other sentences."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):
@@ -184,7 +190,6 @@ def wrong(answers: list[Answer]) -> list[str]:
 
 @cache
 def translation(text: str) -> str:
-    """Return the translation that a fresh model writes."""
     return fresh_model().translate(text).text
 
 
@@ -198,9 +203,9 @@ def fresh_model() -> Translator:
 
 
 def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
-    """Measure a lecture on a fresh server and return its figures."""
+    """Measure a lecture on a freshly started server."""
     if mix == "vote":
-        # The proxy in front of the app exists only if there are several processes.
+        # The vote endpoint runs in the proxy, which exists only if there are several app processes.
         return votes(people, lasts, max(2, processes))
     with server(processes) as (address, process, _):
         if mix == "arrival":
@@ -215,10 +220,14 @@ def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, fl
 def figures(
     mix: Mix, address: str, process: int, people: int, lasts: float, part: int = 0, parts: int = 1
 ) -> dict[str, float]:
-    """Return the figures of a lecture on a server.
+    """Run a lecture on a server, and return times, memory and processor use by description.
 
     Args:
-        process: the server.
+        mix: what the users do.
+        address: host and port of the server.
+        process: process id of the server.
+        people: number of users.
+        lasts: duration in seconds.
         part, parts: as in `lecture`.
     """
     before, used, own_use = memory(process, "VmRSS"), processor(process), time.process_time()
@@ -254,8 +263,8 @@ def main() -> None:
     parser = command_line(__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
     parser.add_argument("--mix", choices=[*MIXES, "vote"], nargs="+", default=[*MIXES, "vote"])
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
-    parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="of the app")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays")
+    parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="app processes")
     arguments = parser.parse_args()
     found = {}
     for mix, people in itertools.product(arguments.mix, arguments.people):

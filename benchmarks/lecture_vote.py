@@ -15,8 +15,8 @@ from typing import Any
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import percentile
 
-# Seconds within which all users vote, and the pause between two requests of the lecturer's page
-# (assets/lecture/vote.js).
+# WITHIN: seconds within which all users vote. PAUSE: seconds between
+# two requests from the lecturer's page, as in assets/lecture/vote.js.
 WITHIN, PAUSE = 5.0, 0.15
 PATIENCE = 120.0
 CHOICES = ("weil", "da", "denn", "obwohl")
@@ -24,7 +24,7 @@ CHOICES = ("weil", "da", "denn", "obwohl")
 
 @dataclass
 class Screen:
-    """The lecturer's page; it records when its bars first showed each number of voters."""
+    """The lecturer's page, which records when the bars first showed each number of voters."""
 
     shown: list[float] = field(default_factory=list)
     voters: int = 0
@@ -32,7 +32,7 @@ class Screen:
 
 
 async def ask(address: str, method: str, path: str, body: object = None, cookie: str = "") -> tuple[str, Any]:
-    """Return the head and the parsed body of an answer."""
+    """Send an HTTP request; return the head and the parsed body of the answer."""
     host, _, port = address.partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     sent = b"" if body is None else json.dumps(body).encode()
@@ -72,7 +72,7 @@ async def phone(address: str, number: int, vote: int) -> tuple[float, float]:
 
 
 async def question(address: str, cookie: str, people: int) -> list[float]:
-    """Let all users vote on one question. Return the seconds from each vote until its bar rose."""
+    """Let all users vote on one question; return the seconds from each vote until the lecturer's bar rose."""
     act = {"act": "open", "question": "What comes next?", "choices": CHOICES}
     _, opened = await ask(address, "POST", "/vote/act", act, cookie)
     screen = Screen(stage=opened["stage"])
@@ -88,7 +88,9 @@ async def question(address: str, cookie: str, people: int) -> list[float]:
 
 
 def votes(people: int, lasts: float, processes: int) -> dict[str, float]:
-    """Run votes one after another for some seconds on a fresh server, and return their figures."""
+    """Run votes one after another for `lasts` seconds on a freshly started server; return times, memory and processor
+    use.
+    """
     with server(processes) as (address, process, printed):
         deadline = time.monotonic() + PATIENCE
         while (found := re.search(r"/vote/lecturer\?\S+", printed())) is None:

@@ -1,10 +1,10 @@
-"""Measures the cost of attention to long texts: bytes of the attention weights and seconds of a pass. It compares full,
-local and compressed attention over the length of the text.
+"""Measures the cost of full, local and compressed attention as a function of text length.
 
     python benchmarks/long_texts.py [--threads N] [--json FILE] [--record FILE]
 
-Each length is measured for the three in turn, so the ratios come from one run. `--record` writes the record that the
-page Long texts shows until a user measures there.
+The costs are the bytes of the attention weights, keys and values, and the seconds of a forward pass. Each length is
+measured for the three attention types in turn, so that busy moments of the machine affect all types. `--record` writes
+the file with the costs that the page Long texts shows by default.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, command_line, figure, write
@@ -30,8 +30,8 @@ PEER = "full attention"
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="of torch (%(default)s)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write what the page shows to this file")
+    parser.add_argument("--threads", type=int, default=1, help="threads of torch (%(default)s)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the costs that the page shows to this file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(MODEL)

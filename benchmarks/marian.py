@@ -3,9 +3,9 @@
     pip install -r benchmarks/requirements.txt
     python benchmarks/marian.py [--rounds N] [--pieces N]
 
-This project and its peers take turns in this process, with the same number of threads. The median of the rounds counts.
-A traced pass reads a given translation and keeps all attention weights of all heads. CTranslate2 only decodes, and is
-left out if it is not installed.
+This project and its peers take turns in one process, with the same number of threads. The median of the rounds counts.
+A traced pass reads a given translation and stores every head's attention weights. CTranslate2 only decodes, and is
+skipped if it is not installed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import torch
 import transformers
 from streamlit.testing.v1 import AppTest
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import write
@@ -40,9 +40,9 @@ from transformer.running.translator import Translator
 
 TOKENS = 65_001
 LENGTH = 20
-# Bytes in the unit of `benchmarks.server.memory`.
+# Bytes per megabyte as `benchmarks.server.memory` reports it.
 MB = 2**20
-# Beam size and steps of the search whose memory is measured.
+# Beam size and number of steps of the search for which memory is measured.
 BEAM, STEPS = 5, 60
 TEXT = "The old man is reading a newspaper in the garden."
 SIZES = {
@@ -57,8 +57,9 @@ SIZES = {
 
 
 def write_peer(folder: Path, tokens: int) -> transformers.MarianMTModel:
-    """Write a half-precision folder in OPUS-MT's format and return its model in float32. The model never ends a
-    sentence.
+    """Write a model folder in OPUS-MT's format, in half precision; return the model in float32.
+
+    The model never ends a sentence, so that every search has the requested length.
     """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -99,7 +100,7 @@ def write_peer(folder: Path, tokens: int) -> transformers.MarianMTModel:
 
 
 def loading_peak(folder: Path | None) -> float:
-    """Return the peak gigabytes of a fresh process that loads a model, or only imports the modules to load one."""
+    """Return the peak memory, in GB, of a process that loads a model or, without `folder`, only imports modules."""
     code = (
         "import os, sys; from pathlib import Path; from benchmarks.server import memory; "
         "from transformer.running.translator import Translator; "
@@ -110,10 +111,10 @@ def loading_peak(folder: Path | None) -> float:
 
 
 def decoding_peak(folder: Path) -> float:
-    """Return the peak gigabytes that a fresh process adds while it searches and keeps the tree, as the page Decoding
-    does.
+    """Return the peak memory, in gigabytes, that a beam search with its tree adds to a fresh process.
 
-    The process has loaded the model and written something before. The search never ends before its limit.
+    Before the search, the process has loaded the model and translated a sentence. The search never ends before its
+    limit. The page Decoding also computes search trees.
     """
     code = f"""
 import os, sys, torch
@@ -144,7 +145,7 @@ print(memory(os.getpid(), "VmHWM") - before)
 
 
 def _gigabytes(code: str, folder: Path | None) -> float:
-    """Return the megabytes that a fresh process prints for the folder, in gigabytes."""
+    """Run code in a fresh process, and convert the megabytes that it prints to gigabytes."""
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder or "")], cwd=ASSETS.parent, capture_output=True, text=True, check=True
     )
@@ -152,7 +153,7 @@ def _gigabytes(code: str, folder: Path | None) -> float:
 
 
 def time_to_first_map(folder: Path) -> float:
-    """Return the seconds from choosing the model in the list until the cross-attention page is recomputed."""
+    """Return the seconds from choosing the model in the app until the cross-attention page has been recomputed."""
     with contextlib.chdir(folder.parents[1]):
         app = AppTest.from_file(str(ASSETS.parent / "app.py"), default_timeout=600)
         app.query_params["text"] = TEXT
@@ -184,8 +185,8 @@ def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: to
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (%(default)s)")
-    parser.add_argument("--pieces", type=int, default=TOKENS, help="of the vocabulary (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (%(default)s)")
+    parser.add_argument("--pieces", type=int, default=TOKENS, help="vocabulary size (%(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         theirs, ours = Path(place) / "opus-mt-en-fr", Path(place) / "models" / "en-fr"
@@ -236,7 +237,7 @@ def main() -> None:
 
 
 def ctranslate(folder: Path, output: Path) -> object | None:
-    """Return the model converted for CTranslate2; None if it is not installed."""
+    """Return the model converted for CTranslate2; None if CTranslate2 is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
         print("CTranslate2 is not installed, and is left out")
         return None
@@ -247,7 +248,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """Print one line with the seconds of all libraries, and the ratio of ours to each."""
+    """Print the seconds of all libraries on one line, and the ratio of this project's time to each."""
     ours = found["ours"]
     others = ", ".join(
         f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})" for name, taken in found.items() if name != "ours"

@@ -1,14 +1,14 @@
-"""Measures the memory that the server holds after many different sentences.
+"""Measures how much memory the server holds after many different sentences.
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
-Starts the app and opens many addresses with different sentences of all lengths. After every tenth sentence, it waits a
-few seconds and prints the memory of the process. After the first hundred, the process may grow by at most 200 MB. One
-user in five searches with the widest beam, whose steps take the most memory. The others decode with the page's
-defaults.
+Starts the app and opens many URLs with different sentences of all lengths. At regular intervals, the script pauses for
+a few seconds and prints the memory of the process. After the first hundred sentences, the process may grow by at most
+200 MB. One user in five requests a beam search of maximum size, which takes the most memory. All others decode with the
+page's defaults.
 
-With `--views 1` every view belongs to a new user, who then leaves. Streamlit keeps up to 128 such sessions for two
-minutes, and only this option shows how much memory their pages take.
+With `--views 1`, every view belongs to a new user, who then leaves. Streamlit keeps up to 128 sessions of such users
+for two minutes, and only this option shows how much memory their pages take.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# If Python runs this file by its path, it does not find the app.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
@@ -30,19 +30,19 @@ from pages.ui.params.pages import PAGES as REGISTERED
 from transformer.serving.server_process import TIDY_EVERY
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
-# The pages by their addresses, without those that read no sentence because they need no model.
+# Pages by URL path, without pages that need no model and therefore read no sentence.
 PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
-# One user in this many searches with the widest beam.
+# One user in this many requests a beam search of maximum size.
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
-# Pause in seconds, after which the memory of the last run has been returned to the system.
+# Seconds to pause, long enough for memory of the last run to be returned to the operating system.
 REST = 1.5 * TIDY_EVERY
 
 
 def sentences(count: int) -> list[str]:
-    """Return different sentences of 3 to LONGEST words, most of them short."""
+    """Return random sentences of 3 to LONGEST words, most of them short."""
     words = (ROOT / "assets" / "sentences.txt").read_text(encoding="utf-8").split()
     dice = random.Random(1)
     lengths = [min(LONGEST, 3 + int(dice.expovariate(1 / 12))) for _ in range(count)]
@@ -55,7 +55,7 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
         search = {} if first // views % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
         async with visitor(address) as person:
             for number, text in enumerate(texts[first : first + views], first):
-                # The language model's text has its own parameter.
+                # The language model's pages read the text from another URL parameter.
                 try:
                     await person.open(pages[number % len(pages)], text=text, lm_text=text, **search)
                 except RuntimeError as error:
@@ -72,9 +72,9 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=1_000, metavar="N")
-    parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="by their addresses; in turn")
+    parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="pages to open in turn, by URL path")
     parser.add_argument(
-        "--views", type=int, default=VIEWS, metavar="N", help="of one visitor, who then leaves and another one comes"
+        "--views", type=int, default=VIEWS, metavar="N", help="views per user; then another user comes (%(default)s)"
     )
     arguments = parser.parse_args()
     with server() as (address, process, _):

@@ -1,4 +1,4 @@
-"""Models for several benchmarks: ours with random weights, and models of other libraries with the same sizes."""
+"""Models for benchmarks: this project's with random weights, and models of the same size from other libraries."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ from transformer.training.config import TrainConfig
 
 
 def shape() -> TransformerConfig:
-    """Return a configuration with the shape of the shipped model."""
     return TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
 
 
 @cache
 def random_model() -> Transformer:
-    """Return a random model of that shape, the same in each process, packed like a loaded model."""
+    """Return a model of the shipped size with random weights, seeded so that every process gets the same weights."""
     torch.manual_seed(1)
     model = build(shape()).eval().requires_grad_(False)
-    # The weights of a checkpoint have half precision.
+    # Round to half precision, because checkpoints store half precision.
     for parameter in model.parameters():
         parameter.copy_(parameter.half())
     speed_up(model)
@@ -42,7 +41,7 @@ def random_model() -> Transformer:
 
 
 def marian(config: TransformerConfig) -> transformers.MarianMTModel:
-    """Return Hugging Face's model of the same sizes."""
+    """Return a Hugging Face Marian model with random weights and the sizes in `config`."""
     return transformers.MarianMTModel(
         transformers.MarianConfig(
             vocab_size=config.source_vocabulary,
@@ -67,9 +66,7 @@ def marian(config: TransformerConfig) -> transformers.MarianMTModel:
 
 @torch.inference_mode()
 def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> list[list[int]]:
-    """Write exactly this many tokens for each of the sources [B, S] with this repository's decoding; a beam of 1 is
-    greedy.
-    """
+    """Decode exactly `length` tokens for each source in [B, S] with this project's decoding; `beam` 1 is greedy."""
     endless = Constraints(suppressed=frozenset({model.symbols.end}))
     cache = model.start_cache(model.encode(sources, None), None)
     if beam == 1:
@@ -80,7 +77,7 @@ def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> lis
 
 
 class TorchPeer(nn.Module):
-    """A model of the same sizes from torch's own layers."""
+    """An encoder-decoder with the sizes in a `TrainConfig`, built from torch's own layers."""
 
     def __init__(self, vocabulary: int, config: TrainConfig, pad: int = PAD) -> None:
         super().__init__()
@@ -108,7 +105,7 @@ class TorchPeer(nn.Module):
         self.register_buffer("positions", torch.from_numpy(sinusoids(512, config.d_model)).float())
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return the loss, a scalar in nats per token."""
+        """Return the mean loss, a scalar in nats per token."""
         source, target = (
             self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
             for ids in (batch.source, batch.target)

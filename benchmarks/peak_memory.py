@@ -1,8 +1,8 @@
-"""Measures the peak memory of a process that measures every head, or explains a word, for a sentence of 60 words.
+"""Measures a process's peak memory for head importance and for explaining a word in a sentence of 60 words.
 
     python benchmarks/peak_memory.py [--json FILE]
 
-Each row is a fresh process on Linux; the number includes Python, torch and the shipped model. The target is 1,000 MB.
+Each row is a fresh process on Linux; the memory includes Python, torch and the shipped model. The target is 1,000 MB.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from argparse import SUPPRESS
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory
@@ -50,7 +50,7 @@ def compute(part: str) -> None:
 
 
 def figures() -> dict[str, Figure]:
-    """Return the peak MB of each computation, and print each one when it is measured."""
+    """Return the peak memory of each computation in MB, and print each as soon as it is measured."""
     print(f"{len(SENTENCE.split())} words; the most memory of a process")
     found: dict[str, Figure] = {}
     for part in PARTS:

@@ -1,5 +1,5 @@
-// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms. Also records the time to the
-// next frame for each key, each click, and each move of the pointer to a word.
+// Runs in every page that benchmarks/browser.py opens. Records tasks longer than 50 ms, and the time from each key press,
+// click, and pointer move over a word to the next frame.
 window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
@@ -25,7 +25,7 @@ window.nodes = (root = document) => {
   for (const one of root.querySelectorAll("*")) count += 1 + (one.shadowRoot ? nodes(one.shadowRoot) : 0);
   return count;
 };
-// Resolves with the seconds from Enter to the first frame that shows another sentence.
+// Sets `shown` to a promise for the seconds from pressing Enter to the first frame with another sentence.
 window.submitted = () => {
   const before = atlas().dataset.drawn;
   window.shown = new Promise(done => addEventListener("keydown", event => {

@@ -1,4 +1,4 @@
-"""Starts a server of the app in its own process, and reads its memory and processor time."""
+"""Starts a server of the app in a separate process, and reads the process's memory and processor time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
-    """Start a fresh server as `attention-atlas` does.
+    """Start a fresh server, as `attention-atlas` does.
 
     Yields:
-        Its address without the protocol, its process, and a function that returns its output so far.
+        Host and port, process id, and a function that returns everything the server has printed so far.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,8 +41,8 @@ def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
 
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.DEVNULL)
         try:
-            # The first of several processes would get all users if they came before the others answer. The address is
-            # printed when all processes are warm.
+            # Wait until all processes are warm and the URL is printed.
+            # Otherwise, the first process to answer would get all users.
             while processes > 1 and process.poll() is None and "http://" not in printed():
                 time.sleep(0.1)
             while process.poll() is None:
@@ -58,19 +58,19 @@ def server(processes: int = 1) -> Iterator[tuple[str, int, Callable[[], str]]]:
 
 
 def family(process: int) -> list[int]:
-    """Return a process and its descendants."""
+    """Return the ids of a process and its child processes."""
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     return [process, *(int(child) for task in tasks for child in task.read_text(encoding="ascii").split())]
 
 
 def memory(process: int, field_name: str) -> float:
-    """Return the MB that a process and its descendants hold now (VmRSS), or held at most since each began (VmHWM)."""
+    """Return the memory of a process and its children in MB: current for "VmRSS", peak for "VmHWM"."""
     status = (Path(f"/proc/{each}/status").read_text(encoding="ascii") for each in family(process))
     return sum(int(text.split(f"{field_name}:")[1].split()[0]) for text in status) / 1024
 
 
 def processor(process: int) -> float:
-    """Return the seconds of processor time that a process and its descendants have used."""
+    """Return the processor time, in seconds, used by a process and its child processes."""
     stat = (Path(f"/proc/{each}/stat").read_text(encoding="ascii") for each in family(process))
     fields = (text.rsplit(")", 1)[1].split() for text in stat)
     return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Times several functions in turns and reports the results; defines the command line that all benchmarks share."""
+"""Times several functions in turn, reports the results, and defines the command line of all benchmarks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
-# The keys are "ours", "peer", their "ratio" and "peer_name". Without a peer, the last three are None.
+# Keys: "ours", "peer", their "ratio", and "peer_name"; without a peer, the last three are None.
 Figure = dict[str, float | str | None]
 
 
 def command_line(about: str | None) -> ArgumentParser:
-    """Return a command line with the benchmark's description and the file for its figures."""
+    """Return an argument parser with the benchmark's description and the option --json."""
     parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     return parser
 
 
 def write(file: Path | None, figures: Mapping[str, object]) -> None:
-    """Write the figures to the file that the user gave, if any."""
+    """Write the figures to a JSON file, unless `file` is None."""
     if file:
         file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median seconds of each function. They take turns, so that a busy moment of the machine affects all
-    alike.
+    """Return each function's median time in seconds.
+
+    The functions take turns, so that a busy moment of the machine affects all of them.
     """
     for run in runs.values():
         run()
@@ -47,12 +48,11 @@ def percentile(values: Sequence[float]) -> float:
 
 
 def figure(own: float, peer: float | None = None, name: str | None = None) -> Figure:
-    """Return one row of the results, as the file stores it."""
+    """Return one row of the results, as stored in the JSON file."""
     return {"ours": own, "peer": peer, "ratio": own / peer if peer else None, "peer_name": name}
 
 
 def show(figures: dict[str, Figure], unit: str) -> None:
-    """Print the figures, one per line."""
     for name, each in figures.items():
         line = f"{name:58} {each['ours']:9.4g} {unit}"
         if each["ratio"] is not None:

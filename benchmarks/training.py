@@ -1,7 +1,7 @@
-"""Compares target tokens per second of one training step: this trainer, and torch's nn.Transformer of the same sizes.
+"""Compares this project's training speed with torch's nn.Transformer of the same size, in target tokens per second.
 
-Both take turns in one process, on the same batches of random tokens as long as short everyday sentences. They use
-bfloat16 where the processor supports it.
+This project's trainer and nn.Transformer take turns in one process, on the same batches of random tokens. Sequences are
+as long as short everyday sentences. Both models use bfloat16 where the processor supports it.
 
     python benchmarks/training.py [--json FILE]
 """
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-# If Python runs this file by its path, it finds only modules of this folder.
+# Make imports from the repository work when Python runs this file by path.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import TorchPeer
@@ -49,7 +49,7 @@ def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> Token
 
 
 def trainer(folder: Path, device: torch.device) -> Trainer:
-    """Return our trainer, in a folder with random data."""
+    """Return this project's trainer, in a run folder with random data."""
     tokenizer = Tokenizer.load(MODEL / "tokenizer.model")
     run = RunFolder(folder)
     run.save_tokenizer(tokenizer)
@@ -60,7 +60,9 @@ def trainer(folder: Path, device: torch.device) -> Trainer:
 
 
 def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
-    """Take a step with nn.Transformer on the batch with that number; return its number of target tokens."""
+    """Return a function that takes a step with nn.Transformer on a numbered batch, and returns the number of target
+    tokens.
+    """
     model = TorchPeer(training.tokenizer.size, training.config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
@@ -79,7 +81,10 @@ def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
 
 
 def measure() -> dict[str, dict[str, float | str]]:
-    """Return the tokens per second of both, which take turns. The best round counts, as the least disturbed one."""
+    """Return the tokens per second of the trainer and of nn.Transformer, which take turns.
+
+    The best of several rounds counts, because other processes disturbed that round least.
+    """
     keep_freed_memory()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +96,7 @@ def measure() -> dict[str, dict[str, float | str]]:
             for name, step in steps.items():
                 started = time.perf_counter()
                 tokens = sum(step(max(turn, 0) * STEPS + number) for number in range(STEPS))
-                # The first round prepares kernels and memory.
+                # The first round only prepares kernels and memory.
                 if turn >= 0:
                     best[name] = max(best[name], tokens / (time.perf_counter() - started))
     ratio = best["ours"] / best["peer"]

@@ -1,4 +1,4 @@
-"""Simulated users of the app. Each speaks Streamlit's protocol over one websocket, as a browser does."""
+"""Simulated users of the app, each of whom speaks Streamlit's protocol over one websocket, as a browser does."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-# The name under which Streamlit's components send trigger values.
+# Key under which Streamlit's components send trigger values.
 EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 
 
 @dataclass
 class Visitor:
-    """A user with the app open in a tab.
+    """A simulated user with the app open in one tab.
 
     Attributes:
-        widgets: ids of the page's widgets by their keys.
-        words: all texts that the last run showed.
+        widgets: ids of the page's widgets, by widget key.
+        words: all texts shown by the last script run.
     """
 
     socket: ClientConnection
@@ -37,31 +37,30 @@ class Visitor:
     _cached: dict[str, bytes] = field(default_factory=dict)
 
     async def open(self, page: str = "", **address: str) -> None:
-        """Open an address in a new tab.
+        """Open a URL in a new tab.
 
         Args:
-            page: the page of the address; empty for the first page.
+            page: page in the URL; empty for the first page.
+            address: parameters of the query string.
         """
         self._query, self._page = urlencode(address), ""
         await self._run(page_name=page)
 
     async def turn_to(self, page: str) -> None:
-        """Choose a page in the menu."""
         self._query = ""
         self._page = self._pages[page]
         await self._run()
 
     async def submit(self, text: str) -> None:
-        """Submit the sentence box."""
         event = {"event": "submitted", "value": text}
         await self._run(WidgetState(id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])))
 
     async def choose(self, widget: str, **choice: Any) -> None:
-        """Choose an option in a component that has a state `choice`."""
+        """Set the state "choice" of a component, as a click on an option does."""
         await self._run(WidgetState(id=self.widgets[widget], json_value=json.dumps({"choice": choice})))
 
     async def _run(self, *states: WidgetState, page_name: str = "") -> None:
-        """Run the page, and wait until the answer is complete.
+        """Rerun the page's script, and wait until the answer is complete.
 
         Raises:
             RuntimeError: the page failed, or shows an exception.
@@ -106,16 +105,16 @@ class Visitor:
         if kind == "exception":
             raise RuntimeError(element.exception.message)
         if kind in ("markdown", "heading", "alert"):
-            # The page writes backslashes to keep a user's text from being read as markup.
+            # The page escapes Markdown in a user's text with backslashes.
             self.words.append(getattr(element, kind).body.replace("\\", ""))
         elif kind == "bidi_component":
-            # "$$ID", a digest of the component's arguments, and its key.
+            # A component's id consists of "$$ID", a digest of its arguments, and its key.
             self.widgets[element.bidi_component.id.split("-", 2)[2]] = element.bidi_component.id
 
 
 @asynccontextmanager
 async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
-    """Connect to a server, with the cookie of an earlier visit if one is given."""
+    """Connect to a server, with the cookie of an earlier visit if given."""
     async with connect(
         f"ws://{address}/_stcore/stream",
         subprotocols=["streamlit"],

@@ -1,13 +1,13 @@
-"""Runs the setup of Dockerfile, compose.yaml and nginx.conf on this machine without containers.
+"""Runs the setup in Dockerfile, compose.yaml and nginx.conf on this machine without containers.
 
     python deploy/rehearse.py [--build-arg TORCH_INDEX=URL] [--people N] [--seconds N]
 
-Use it on machines without a container engine, or to check that the files fit each other. It needs Debian's nginx. The
-commands of the Dockerfile run in order, as the calling user, in a fresh folder with a fresh environment. The processes
-of the app start with the settings of compose.yaml, each at its own address (127.0.1.1, 127.0.1.2). nginx listens in
-front of them at port 8080. Then simulated users connect. Each must stay with one process, and Streamlit's files must
-arrive compressed. When a process is killed, its users, who have its cookie, must reach the other one. --people measures
-a lecture through nginx.
+Use this script on machines without a container engine, or to check that Dockerfile, compose.yaml and nginx.conf fit
+together. The script needs Debian's nginx. The Dockerfile's commands run in order, as the calling user, in a fresh
+folder with a fresh environment. The app processes start with the settings in compose.yaml, each at its own address
+(127.0.1.1, 127.0.1.2). nginx listens in front of them on port 8080. Then simulated users connect. Each must stay with
+one process, and Streamlit's files must arrive compressed. After a process is killed, its users, who have its cookie,
+must reach the other process. --people measures a lecture through nginx.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# If Python runs this file by its path, it does not find the benchmarks.
+# Python does not find the benchmarks when it runs this file by path.
 sys.path.insert(0, str(ROOT))
 
 import yaml
@@ -45,14 +45,13 @@ from pages.ui.params.state import MAX_ADDRESS
 HOST = "localhost"
 PORT = 8080
 PATIENCE = 120.0
-# For each request, nginx logs the processes that failed and the one that answered, the state of its cache, and the
-# requested path.
+# For each request, nginx logs the processes that failed, the process that answered, the cache status, and the path.
 LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 
 @dataclass
 class Image:
-    """The result of the Dockerfile: a folder, its settings and its command."""
+    """Result of running the Dockerfile: a folder, its environment variables and its command."""
 
     folder: Path
     environment: dict[str, str]
@@ -60,7 +59,7 @@ class Image:
 
 
 def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
-    """Return the instructions of a Dockerfile; a backslash continues a line."""
+    """Yield the instructions in a Dockerfile; a backslash continues a line."""
     text = re.sub(r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.startswith("#")))
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, rest = line.partition(" ")
@@ -93,7 +92,7 @@ def build(place: Path, arguments: dict[str, str]) -> Image:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy as COPY does: the content of a folder into a folder, or a file to a new name or into a folder."""
+    """Copy as Docker's COPY does: a folder's contents into a folder, or a file to a new name or into a folder."""
     if source.is_dir():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     else:
@@ -103,12 +102,11 @@ def copy(source: Path, target: Path) -> None:
 
 
 def filled(value: str, settings: dict[str, str]) -> str:
-    """Return a value of compose.yaml with ${NAME} and ${NAME:?message} replaced by the settings."""
+    """Replace ${NAME} and ${NAME:?message} in a value from compose.yaml with the settings."""
     return re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: settings[match[1]], value)
 
 
 def start_process(image: Image, environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
-    """Start one process of the app, as a container would run it."""
     own = {key: filled(value, {"ATLAS_HOST": HOST}) for key, value in environment.items()}
     return subprocess.Popen(
         image.command,
@@ -119,8 +117,9 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
 
 
 def temporary_folders(place: Path) -> str:
-    """Give nginx its own folders for temporary files. Another user's nginx may have left files in the system's folders;
-    then large answers would fail.
+    """Return nginx directives for private temporary folders.
+
+    Another user's nginx may have left files in the system's folders, and large answers would then fail.
     """
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     return " ".join(f"{kind}_temp_path {place}/{kind};" for kind in kinds)
@@ -128,7 +127,12 @@ def temporary_folders(place: Path) -> str:
 
 @contextmanager
 def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
-    """Run nginx with our files, the processes' names replaced by addresses; return its log."""
+    """Run nginx with this project's configuration, and yield the path to its log.
+
+    Args:
+        place: folder for nginx's files.
+        addresses: IP addresses of the app processes, by host name in replicas.conf.
+    """
     replicas = (ROOT / "deploy" / "replicas.conf").read_text(encoding="utf-8")
     for name, address in addresses.items():
         replicas = replicas.replace(f"{name}:", f"{address}:")
@@ -151,7 +155,7 @@ def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
 
 
 def ask(path: str, address: str = f"127.0.0.1:{PORT}", **headers: str) -> tuple[dict[str, str], bytes]:
-    """Return the headers and body of an answer."""
+    """Send a GET request; return the headers and body of the answer."""
     wish = urllib.request.Request(f"http://{address}{path}", headers={"Host": HOST} | headers)
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return dict(answer.headers.items()), answer.read()
@@ -170,14 +174,14 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def visits(log: Path) -> list[list[str]]:
-    """Return the process, the cache state and the path of each request so far."""
-    # nginx writes the log line when a request ends, a moment after its answer.
+    """Return process, cache status and path for each request so far."""
+    # nginx writes the log line when a request ends, a moment after the answer.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
 def stay(log: Path, count: int = 20) -> dict[str, str]:
-    """Check that users stay with one process and that no process is idle; return each user's process by cookie."""
+    """Check that each user stays with one process and that no process is idle; return each user's process by cookie."""
     processes: dict[str, str] = {}
     for _ in range(count):
         headers, _ = ask("/")
@@ -195,10 +199,11 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
 
 
 def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
-    """Check that the users of a killed process move to the other one and stay there, and that all others stay.
+    """Check that users of a killed process move to the other one and stay there, and that other users are unaffected.
 
     Args:
-        processes: the result of `stay`.
+        log: nginx's log.
+        processes: result of `stay`.
         killed: address of the killed process.
     """
     (other,) = {process for process in processes.values() if process != killed}
@@ -213,7 +218,7 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
 
 
 def compressed(log: Path) -> None:
-    """Check that Streamlit's own files are compressed, and come from nginx's copy on later requests."""
+    """Check that Streamlit's own files are compressed, and come from nginx's cache on later requests."""
     page = ask("/")[1].decode()
     path = "/" + re.search(r"static/js/index\.[\w-]+\.js", page)[0]
     plain, (headers, packed) = ask(path)[1], ask(path, **{"Accept-Encoding": "gzip"})
@@ -223,13 +228,13 @@ def compressed(log: Path) -> None:
 
 
 def long_addresses() -> None:
-    """Check that nginx accepts an address as long as the app allows."""
+    """Check that nginx accepts a URL as long as the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
     print(f"an address of {MAX_ADDRESS:,} characters is answered")
 
 
 async def translated(cookie: str = "") -> bool:
-    """Return whether a user who opens a link with a sentence sees its translation."""
+    """Return whether a user who opens a link with a sentence sees the sentence's translation."""
     async with visitor(f"{HOST}:{PORT}", cookie) as person:
         await person.open("cross_attention", text="The cat sleeps.")
         return any("Die Katze schläft." in words for words in person.words)
@@ -249,8 +254,8 @@ def measured(people: int, seconds: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="as for docker build")
-    parser.add_argument("--people", type=int, default=0, metavar="N", help="measure a lecture of so many")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
+    parser.add_argument("--people", type=int, default=0, metavar="N", help="measure a lecture with N users")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays")
     options = parser.parse_args()
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"]
     with tempfile.TemporaryDirectory() as name:

@@ -4,7 +4,7 @@
 >>> transformer.Translator.load().translate("I have a dream.").text
 'Ich habe einen Traum.'
 
-The names below are imported when they are first used: importing the package loads neither torch nor numpy (PEP 562).
+Public names are imported on first use, so that importing the package loads neither torch nor numpy (PEP 562).
 """
 
 from __future__ import annotations

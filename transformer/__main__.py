@@ -1,4 +1,4 @@
-"""The command line `python -m transformer`."""
+"""Entry point of `python -m transformer`."""
 
 from transformer.commands.translate import main
 

@@ -1,4 +1,4 @@
-"""The shape of a Transformer, as one validated value that is stored beside the weights."""
+"""The configuration of a Transformer, validated on creation and stored beside the weights."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Literal, get_args
 
 from transformer.generation import Generation
 
-# GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
+# "gelu_tanh" is the tanh approximation of the Gaussian error linear unit, which GPT-2 uses.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
-# The kinds of attention: the encoder's and the decoder's self-attention, and cross-attention.
+# Attention kinds: self-attention in the encoder and in the decoder, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_fairseq", "learned", "rotary", "alibi", "none"]
-# Kinds that act inside self-attention instead of on the embeddings.
+# Positional encodings that change attention scores instead of embeddings.
 RELATIVE = ("rotary", "alibi")
 TiedEmbeddings = Literal["none", "target", "all"]
 
@@ -26,54 +26,54 @@ CHOICES = {
     "tied_embeddings": get_args(TiedEmbeddings),
 }
 COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
-# Fields that config.json may omit, as in models of older versions.
+# Fields omitted from config.json if they have their default value, because older versions do not know these fields.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
-# Maximum length of an entry of `unapplied`.
+# Maximum number of entries in `unapplied`, and of characters per entry.
 LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """Sizes and choices of a Transformer ("Attention Is All You Need", section 3, table 3).
+    """Sizes and design choices of a Transformer ("Attention Is All You Need", section 3, table 3).
 
-    With layers in both stacks it is an encoder-decoder. With `encoder_layers` 0 it is a language model, decoder-only
-    and without cross-attention (see `decoder_only`); with `decoder_layers` 0 it is an encoder alone.
+    A model with layers in both stacks is an encoder-decoder. With `encoder_layers` 0 the model is a decoder-only
+    language model without cross-attention (see `decoder_only`). With `decoder_layers` 0 the model is an encoder alone.
 
-    The defaults are the paper's base model, except for the position of the layer norms: "pre" trains without a long
+    The defaults are the paper's base model, except for the placement of the layer norms: "pre" trains without a long
     warm-up (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
 
     Attributes:
         source_vocabulary, target_vocabulary: number of tokens V on each side; 0 for a stack without layers.
-        d_model: width D of the residual stream; even, and a multiple of `heads`.
-        heads: attention heads H of every attention layer.
-        encoder_layers, decoder_layers: number of layers L of each stack; 0 leaves the stack out.
+        d_model: width D of the residual stream; a multiple of `heads`, and even for sinusoidal positions.
+        heads: number of heads H in every attention layer.
+        encoder_layers, decoder_layers: number of layers L in each stack; 0 omits the stack.
         d_ff: width F of the position-wise feed-forward network.
-        dropout: rate after each sub-layer, on the embeddings (section 5.4) and on the attention weights; used
-            in training only.
+        dropout: dropout rate in training, applied after each sub-layer, to the embeddings (section 5.4), and to the
+            attention weights.
         activation: activation function of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
-        positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines. "sinusoidal_fairseq" does so with fairseq's frequencies, from position 2. "learned" has
-            one vector for each of `max_positions`; "rotary" rotates the queries and keys of self-attention (Su et
-            al. 2021); "alibi" subtracts a penalty from the scores that grows with the distance (Press et al. 2022);
-            "none" adds no positions.
-        max_positions: number of learned positions; the other encodings have no maximum.
-        tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
-            (section 3.4), which needs one joint vocabulary.
-        scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
-        output_bias: give the output layer a bias.
-        embedding_norm: normalise the sum of embeddings and positions, as BART does.
-        generation: Hugging Face generation settings of an imported model; its beam search then ends and ranks
-            hypotheses as `generate` does. None for this project's own searches.
+        positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines before all
+            cosines. "sinusoidal_fairseq" also does, with fairseq's frequencies, from position 2. "learned" has one
+            vector for each of `max_positions`; "rotary" rotates the queries and keys in self-attention (Su et al.
+            2021); "alibi" subtracts a penalty from the scores that grows with distance (Press et al. 2022); "none" adds
+            no positional encoding.
+        max_positions: number of learned positions; all other encodings have no maximum.
+        tied_embeddings: "target": the output layer shares the target embedding's weights; "all": the source embedding
+            shares them too (section 3.4), with a joint vocabulary. "none": nothing is shared.
+        scale_embedding: whether to multiply embeddings by sqrt(D) (section 3.4).
+        output_bias: whether the output layer has a bias.
+        embedding_norm: whether to normalise the sum of embeddings and positions, as BART does.
+        generation: Hugging Face generation settings of an imported model; beam search then ends and ranks hypotheses as
+            `generate` does. None for a model trained by this project.
         unapplied: generation settings of an imported model that are not supported, such as "num_beams 6".
-        attention: positions that a position of a language model may look at: "full", all positions up to itself;
+        attention: positions that a position in a language model may look at: "full", all positions up to itself;
             "local", those in its own block; "compressed", keys and values that a convolution merges from several
             positions (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
         block: number of positions in a block of local attention.
         stride: number of positions that compressed attention merges into one, and the convolution's kernel width.
 
     Raises:
-        ValueError: a value is out of range or two values do not fit together; the message names both.
+        ValueError: a value is out of range, or two values are incompatible; the message names each.
     """
 
     source_vocabulary: int
@@ -120,24 +120,25 @@ class TransformerConfig:
 
     @property
     def position_limit(self) -> int | None:
-        """Number of tokens of the longest text that there are positions for; None for no limit."""
+        """Maximum number of tokens for which there are positions; None if there is no limit."""
         return self.max_positions if self.positions == "learned" else None
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that the model has."""
+        """Attention kinds in the model."""
         return tuple(kind for kind in get_args(Kind) if self.layers_of(kind))
 
     def layers_of(self, kind: Kind) -> int:
-        """Number of layers L that have a kind of attention: cross-attention needs both stacks."""
+        """Return the number of layers L with the given attention kind; cross-attention needs both stacks."""
         if kind == "encoder":
             return self.encoder_layers
         return self.decoder_layers if kind == "decoder" or self.encoder_layers else 0
 
     def to_json(self) -> str:
-        """The fields as a JSON object.
+        """Serialise the fields as a JSON object.
 
-        Seals are made of it, so a field that is younger than the first models is left out where it has its default.
+        Checksums of model folders cover this JSON, so fields added in later versions are omitted if they have their
+        default value.
         """
         values = asdict(self)
         for field in fields(self):
@@ -147,10 +148,10 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """Read what `to_json` wrote, or the configuration of a language model as it was written at first.
+        """Parse a configuration from JSON written by `to_json`, or by an older version for a language model.
 
         Raises:
-            ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
+            ValueError: the text is not a JSON object, or has an unknown, missing or invalid field.
         """
         values = _object(text)
         if "vocabulary" in values:
@@ -160,7 +161,7 @@ class TransformerConfig:
         if isinstance(values.get("unapplied"), list):
             values["unapplied"] = tuple(values["unapplied"])
         if values.get("generation") is not None:
-            # Imported here, because a notebook that shows arrays has no msgspec.
+            # Imported here, because a notebook that only shows arrays may not have msgspec installed.
             import msgspec
 
             try:
@@ -170,7 +171,6 @@ class TransformerConfig:
         return cls(**values)
 
     def _check_values(self) -> None:
-        """Check that each value is in its range."""
         for name in COUNTS:
             _check_whole(name, getattr(self, name), 1)
         for name in ("source_vocabulary", "target_vocabulary", "encoder_layers", "decoder_layers"):
@@ -191,7 +191,7 @@ class TransformerConfig:
             raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
 
     def _check_stacks(self) -> None:
-        """See that there is a stack, and that what belongs to a stack is there with it alone."""
+        """Check that there is a stack, and that options that need a stack are only used with that stack."""
         if not self.encoder_layers and not self.decoder_layers:
             raise ValueError("encoder_layers and decoder_layers are both 0")
         for side, stack in (("source", "encoder"), ("target", "decoder")):
@@ -209,7 +209,7 @@ class TransformerConfig:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 
 
-# The fields of a language model's config.json, from when it was a separate class.
+# Fields of a language model's config.json, from when language models were a separate class.
 LANGUAGE_MODEL_FIELDS = {
     "vocabulary",
     "d_model",
@@ -230,17 +230,18 @@ LANGUAGE_MODEL_FIELDS = {
 
 
 def decoder_only(vocabulary: int, *, layers: int = 12, tied_output: bool = True, **choices: Any) -> TransformerConfig:
-    """The configuration of a language model; by default of GPT-2's smallest (Radford et al. 2019, "Language Models are
-    Unsupervised Multitask Learners", section 2.3).
+    """Return the configuration of a language model; the defaults are those of the smallest GPT-2.
+
+    GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
 
     Args:
         vocabulary: number of tokens V.
-        layers: each with masked self-attention and a feed-forward network.
-        tied_output: the output layer is the embedding.
+        layers: number of layers, each with masked self-attention and a feed-forward network.
+        tied_output: whether the output layer shares the embedding's weights.
         choices: other fields of `TransformerConfig`.
 
     Raises:
-        ValueError: as `TransformerConfig`.
+        ValueError: as in `TransformerConfig`.
     """
     if type(tied_output) is not bool:
         raise ValueError(f"tied_output must be true or false, not {tied_output!r}")
@@ -265,10 +266,10 @@ def decoder_only(vocabulary: int, *, layers: int = 12, tied_output: bool = True,
 
 
 def _object(text: str) -> dict[str, Any]:
-    """The values of a configuration that was written as JSON.
+    """Parse a configuration's JSON object.
 
     Raises:
-        ValueError: the text is no JSON object.
+        ValueError: the text is not a JSON object.
     """
     try:
         values = json.loads(text)

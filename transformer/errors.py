@@ -1,43 +1,43 @@
-"""Errors that a user of the atlas can fix; the message of each says how."""
+"""Errors that a user can fix; each message says how."""
 
 from __future__ import annotations
 
 
 class AtlasError(ValueError):
-    """An error whose message says how to fix it."""
+    """An error that the user can fix as its message says."""
 
 
 class TextError(AtlasError):
-    """A text that cannot be translated as it stands."""
+    """A text that the model cannot process, for example because it is too long."""
 
 
 class CheckpointError(AtlasError):
-    """A model folder that is missing, damaged or does not fit together."""
+    """A model folder that is missing, damaged or inconsistent."""
 
 
 class DeviceError(AtlasError):
-    """A device that is missing or ran out of memory."""
+    """A device that is missing, out of memory or failing."""
 
 
 class InterventionError(AtlasError):
-    """A change of a run that the model, or the sentence, does not allow."""
+    """An intervention that the model or the sentence does not support."""
 
 
 class AttentionError(AtlasError):
-    """Attention of another program that is not weights, or does not fit to its tokens."""
+    """Attention weights from another program that are not valid weights, or do not match their tokens."""
 
 
 class ServerError(AtlasError):
-    """A model's server that does not answer, or that does not fit to who asks it."""
+    """A model server that does not answer, or has another protocol or model version than the client."""
 
 
 class LessonError(AtlasError):
-    """A lesson that is not written as it should be, or that asks for what its sentence does not have."""
+    """A lesson that is invalid, or that refers to something missing from the lesson's sentence."""
 
 
 class ExperimentError(AtlasError):
-    """A saved experiment that is not one, or that this model or this version cannot run again."""
+    """A saved experiment that is invalid, or that this model or version cannot rerun."""
 
 
 class TaskError(AtlasError):
-    """An item of a task, or a recorded run, that is not what it should be; or a training that cannot go on."""
+    """An invalid task item or recorded training run, or a training run that cannot continue."""

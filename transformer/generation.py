@@ -1,4 +1,4 @@
-"""The settings of Hugging Face's `generate` that a model's searches follow."""
+"""Hugging Face `generate` settings that this project's decoding supports."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """Settings of a generation_config.json; names and defaults are those of `GenerationConfig`.
+    """Settings in generation_config.json; names and defaults are those of Hugging Face's `GenerationConfig`.
 
     Attributes:
-        repetition_penalty: divides the positive and multiplies the negative scores of tokens that were read or written.
-        no_repeat_ngram_size: no sequence of so many tokens is written twice; 0 for no limit.
-        min_length: number of tokens, the start symbol included, before the end symbol may be written.
-        min_new_tokens: the same without the start symbol.
-        max_length: largest number of tokens, the start symbol included; None for no limit.
-        max_new_tokens: the same without the start symbol; it has priority.
-        suppress_tokens: ids that are never written.
-        begin_suppress_tokens: ids that are not written first, or right after a forced first token.
-        bad_words_ids: sequences that are never written.
-        forced_eos_token_id: written when a text reaches its largest length.
-        early_stopping: when a beam search ends. True: as soon as it has as many ended texts as hypotheses. False: when
-            the best live one scores less now than the worst of these. "never": when it would do so at any length.
-        renormalize_logits: probabilities sum to 1 after the other settings.
+        repetition_penalty: factor that divides the positive scores, and multiplies the negative scores, of tokens
+            already read or written.
+        no_repeat_ngram_size: length of token sequences that must not occur twice; 0 for no limit.
+        min_length: number of tokens, including the start symbol, before the end symbol is allowed.
+        min_new_tokens: number of tokens, without the start symbol, before the end symbol is allowed.
+        max_length: maximum number of tokens, including the start symbol; None for no limit.
+        max_new_tokens: maximum number of tokens, without the start symbol; has priority over `max_length`.
+        suppress_tokens: token ids that are never written.
+        begin_suppress_tokens: token ids that are not written first, or right after a forced first token.
+        bad_words_ids: token sequences that are never written.
+        forced_eos_token_id: id of the token to write when a text reaches the maximum length.
+        early_stopping: when beam search ends. True: once there are as many finished hypotheses as beams. False: once
+            the best live hypothesis scores less than the worst finished one. "never": once that would hold at any
+            length.
+        renormalize_logits: whether probabilities are normalised to sum to 1 after the other settings.
     """
 
     repetition_penalty: float = 1.0
@@ -50,19 +52,19 @@ class Generation:
 
     @property
     def limit(self) -> int | None:
-        """The largest number of tokens to write; None for no limit."""
+        """Maximum number of tokens to write; None for no limit."""
         if self.max_new_tokens is not None or self.max_length is None:
             return self.max_new_tokens
         return self.max_length - 1
 
     @property
     def least(self) -> int:
-        """The number of tokens to write before the end symbol."""
+        """Minimum number of tokens to write before the end symbol."""
         return max(self.min_length - 1, self.min_new_tokens)
 
     @property
     def changes_scores(self) -> bool:
-        """Whether any setting changes a token's score or rules a token out."""
+        """Whether any setting changes a token's score or rules out a token."""
         return (
             self.repetition_penalty != 1
             or self.forced_eos_token_id is not None

@@ -1,1 +1,1 @@
-"""The attention browser without Streamlit: the data for its script, and the script, style and file around it."""
+"""The attention browser without Streamlit: the data for its script, and the scripts, styles and HTML file around it."""

@@ -14,7 +14,7 @@ from attention_atlas.browser.wire import unframe
 from transformer.files.paths import APP
 from transformer.values.kinds import Kind
 
-# Placeholder that the data replaces; assets/attention_browser/exports.js looks for its first occurrence.
+# Placeholder for the data; assets/attention_browser/exports.js searches for its first occurrence.
 PLACEHOLDER = "{{content}}"
 ENTRY = "attention_browser/html_export"
 PAGE = """
@@ -24,12 +24,12 @@ h1 { font-size: 24px; margin: 0; }
 body > details { margin-top: 8px; }
 body > details > summary { height: auto; padding: 0; border: 0; background: none; }
 """
-# The document may not fetch anything.
+# Content security policy: the document must not fetch anything.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:"
 
 
 def theme(root: str = ":root", *, dark: str = "") -> str:
-    """Return the app's colours, light and dark, under the names that Streamlit gives them in a page.
+    """Return CSS rules with the app's light and dark colours, as the custom properties that Streamlit sets on a page.
 
     Args:
         root: CSS selector of the element that defines the colours.
@@ -49,10 +49,10 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
 
 def template(entry: str, body: str) -> str:
-    """Return a document without its content, which `filled` adds.
+    """Return an HTML document with a placeholder for the data, which `filled` replaces.
 
     Args:
-        entry: the module in assets/ that draws the content, without ".js". It runs last.
+        entry: module in assets/, without ".js", that draws the content; it runs after all other modules.
         body: HTML above the content that the script draws.
     """
     return f"""<!doctype html>
@@ -72,7 +72,7 @@ def template(entry: str, body: str) -> str:
 
 
 def filled(document: str, content: Mapping[str, Any]) -> str:
-    """Return a document with its content, which is escaped, because a text may contain the end tag of a script."""
+    """Insert the data into a document as JSON, with "<" escaped, because a text may contain a script end tag."""
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
 
@@ -85,11 +85,11 @@ TEMPLATE = template(
 
 
 def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:
-    """Return the document of some kinds of attention.
+    """Return an HTML document that shows the attention maps of one or more attention kinds.
 
     Args:
-        messages: the messages of `browser_payload`, by kind.
-        kind: the kind that the user sees first.
+        messages: messages from `browser_payload`, by attention kind.
+        kind: attention kind to show first.
         title: title of the document; empty for the beginning of the text.
     """
     headers = {each: unframe(message)[0] for each, message in messages.items()}

@@ -1,4 +1,4 @@
-"""Labels of the rows and columns of an attention map, and of buttons with words."""
+"""Labels for the rows and columns of an attention map, and for buttons with words."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from transformer.analysis.words import parted
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
-# Names of the kinds of attention, which are also the titles of their pages.
+# Display names of the attention kinds, which are also the titles of their pages.
 TITLES: dict[Kind, str] = {"encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention"}
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"
 TO = "to: the {} looked at"
 SECONDS = "second of the sound"
-# Replaces the part of a word that another row predicts.
+# Stands for the part of a word that another row predicts.
 CUT = "…"
 
 
 def head_name(number: int, heads: int) -> str:
-    """A head as layer.head, counted from 1; empty for -1.
+    """Return a head's name as layer.head, both counted from 1; empty for -1.
 
     Args:
-        number: the index of the head, as in `head_distances`.
-        heads: the number of heads in each layer.
+        number: index of the head among all heads, as in `head_distances`.
+        heads: number of heads per layer.
     """
     return "" if number < 0 else f"{number // heads + 1}.{number % heads + 1}"
 
 
 def row_labels(axes: Axes) -> list[str]:
-    """Return the labels of the queries. A decoder row names the token it reads and the token it predicts."""
+    """Return the labels of the queries. A decoder row is labelled with the token read and the token predicted."""
     labels = [group_label(group, axes.row_text, words=axes.words) for group in axes.rows]
     if axes.predicted is None:
         return labels
@@ -42,8 +42,8 @@ def row_labels(axes: Axes) -> list[str]:
 def output_label(axes: Axes, row: int) -> str:
     """Return the text that a decoder row predicts, spelled as in the text if tokens are merged into words.
 
-    A word's row has several steps, which predict the rest of that word and the text after it. Dots stand for the
-    letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
+    A word's row covers several decoding steps, which predict the rest of the word and the text after it. Dots stand for
+    the letters of a word that another row predicts ("in: ihrem → out: …m Bruder").
     """
     assert axes.predicted is not None, "only the decoder predicts"
     tokens = axes.predicted[row]
@@ -60,7 +60,7 @@ def output_label(axes: Axes, row: int) -> str:
 
 
 def _within_word(token: Token, text: str) -> bool:
-    """Return whether a token begins with a letter or digit that continues the word before it."""
+    """Return whether a token begins with a letter or digit that continues the preceding word."""
     if token.span is None or token.special:
         return False
     start, end = token.span
@@ -76,16 +76,17 @@ def column_labels(axes: Axes) -> list[str]:
 
 
 def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = ()) -> tuple[str, str]:
-    """Return the titles of the row axis and the column axis; for sound, the columns are seconds."""
+    """Return the titles of the row axis and the column axis; for sound, columns are seconds."""
     size = "word" if words else "token"
     of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))
     return FROM.format(of_rows), TO.format(of_columns)
 
 
 def disambiguated(labels: Iterable[str]) -> list[str]:
-    """Return the labels, with a number added to the second and later of those that read the same in a sentence.
+    """Return the labels; of labels that read alike in a sentence, the second and later ones get a number.
 
-    A browser identifies a clicked button by its label, and the user must find the word that a sentence names.
+    Labels must differ: a browser identifies a clicked button by its label, and a user looks for the word that a
+    sentence mentions.
     """
     seen: Counter[str] = Counter()
     found = []
@@ -96,5 +97,5 @@ def disambiguated(labels: Iterable[str]) -> list[str]:
 
 
 def place_of(labels: Sequence[str], at: int) -> str:
-    """Return the position that a sentence adds to a label if another label of that axis reads the same."""
+    """Return the position to add to a label in a sentence; "" if the label is unique on its axis."""
     return f" (position {at + 1})" if [bare(each) for each in labels].count(bare(labels[at])) > 1 else ""

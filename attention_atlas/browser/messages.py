@@ -1,4 +1,4 @@
-"""The messages that the attention browser gets for a trace, one for each kind of attention."""
+"""Messages to the attention browser for a trace, one per attention kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from transformer.values.trace import Kind, Trace
 
 
 def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
-    """Return the kind and the complete choice to open with.
+    """Return the attention kind and the complete selection with which the browser opens.
 
     Raises:
-        AttentionError: the argument is not a trace, or the kind, layer, head or choice does not exist.
+        AttentionError: `trace` is not a trace, or the kind, layer, head or choice does not exist.
     """
     if not isinstance(trace, Trace):
-        raise AttentionError("This is no trace: make one with Trace.from_attention, or give arrays and tokens to show.")
+        raise AttentionError("This is not a trace: make one with Trace.from_attention, or give show arrays and tokens.")
     kind = kind or trace.kinds[-1]
     if kind not in trace.kinds:
         raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
@@ -34,7 +34,7 @@ def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tupl
 
 
 def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
-    """Return the browser's message for each kind; the choice applies to one of them."""
+    """Return the browser's message for each attention kind; a layer, head or pins in `choice` apply to `kind` only."""
     head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
     return {
         each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})

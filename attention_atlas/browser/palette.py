@@ -1,4 +1,4 @@
-"""Colours of every figure, defined once, in assets/shared/palette.js. Pure."""
+"""Colours for every figure, read from assets/shared/palette.js, which defines each colour once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE
 
 
 def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
-    """Return the colours at the given positions of a colour scale.
+    """Return the colours at the given positions on a colour scale.
 
     Args:
-        places: [...], 0 to 1.
+        places: positions on the scale, 0 to 1, [...].
+        colours: hexadecimal colours of the scale's evenly spaced stops.
 
     Returns:
-        uint8 [..., 3].
+        RGB values, uint8 [..., 3].
     """
     stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours], dtype=float)
     at = np.linspace(0, 1, len(stops))
@@ -27,6 +28,6 @@ def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
 
 
 def shades(count: int) -> list[str]:
-    """Return evenly spaced colours of the sequential scale."""
+    """Return `count` evenly spaced colours from the sequential scale."""
     colours = pixels(np.linspace(0, 1, count), PALETTE["sequential"]["viridis"])
     return ["#" + bytes(colour).hex() for colour in colours.tolist()]

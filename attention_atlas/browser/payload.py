@@ -1,4 +1,4 @@
-"""Encodes one kind of attention as bytes for the browser: all weights of all heads, and their labels and metrics."""
+"""Encodes one attention kind as bytes for the browser: the weights of all heads, with labels and metrics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
-# If start and end symbols are hidden, the other weights of a row are scaled up to a sum of 1. They may be very small.
-# To keep their decimals, they are sent multiplied by 2 as often as possible, and at most this often.
+# Maximum number of doublings. If start and end symbols are hidden, the browser scales the other weights in a row up to
+# a sum of 1. Small weights would lose decimal places, so they are doubled repeatedly before they are sent.
 MAX_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-# Every arrangement as (words, special): tokens or words, with or without special tokens.
+# All arrangements of a map as (words, special): words or tokens, with or without special tokens.
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
 # Default initial selection, by the names of `Choice` in assets/attention_browser/arrangement.js.
 CHOICE: Mapping[str, Any] = MappingProxyType(
@@ -42,7 +42,7 @@ CHOICE: Mapping[str, Any] = MappingProxyType(
         "columns": (),
     }
 )
-# Names of heads by layer and head, from 0.
+# Names of heads, by 0-based layer and head.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
@@ -50,11 +50,11 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
     """Return how often a row's weights on ordinary tokens can be doubled while their sum stays at most 1.
 
     Args:
-        weights: [..., R, C].
-        special: bool [C].
+        weights: attention weights, [..., R, C].
+        special: whether each column is a special token, bool [C].
 
     Returns:
-        uint8 [..., R], 0 to MAX_DOUBLINGS.
+        Number of doublings, uint8 [..., R], 0 to MAX_DOUBLINGS.
     """
     left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
     return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
@@ -63,13 +63,13 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 def payload(
     trace: Trace, kind: Kind, header: Mapping[str, Any], arrangements: Iterable[tuple[bool, bool]] = EVERY_ARRANGEMENT
 ) -> bytes:
-    """Return the message for one kind of attention: a header for drawing it, and the codes of all its weights.
+    """Return the message for one attention kind: a header for drawing, and all weights as 16-bit codes.
 
     Args:
-        trace: the trace of a run.
-        kind: the kind of attention.
+        trace: trace of a model run.
+        kind: attention kind to encode.
         header: other data that the browser needs.
-        arrangements: the arrangements that the user can choose.
+        arrangements: arrangements that the user can choose.
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
@@ -110,23 +110,24 @@ def browser_payload(
     beside: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the message with everything that the browser needs for one kind.
+    """Return the message with everything that the browser needs to show one attention kind.
 
     Args:
-        trace, metrics: the data to show.
-        choice: initial selection, with a value for each name of CHOICE except `heads`; a layer and a head of -1 select
-            those that have the most to show.
-        number: number of the request. The browser applies `choice` only if the number is new to it.
+        trace: trace to show.
+        metrics: metrics of the heads; their kind is the attention kind to show.
+        choice: initial selection, with a value for each name in CHOICE except `heads`; -1 for both layer and head
+            selects the head with the most to show.
+        number: number of the request. The browser applies `choice` only if it has not seen the number before.
         glance: whether to draw only the small maps.
         quiet: whether to describe only the cell under the pointer, not the pinned cell.
         beside: whether text is next to the browser, so that the browser must not fill the screen.
-        also: names of heads, in addition to names that follow from this run.
+        also: names of heads, in addition to those that the metrics give.
     """
     kind, asked = metrics.kind, dict(choice)
     if asked["layer"] < 0 and asked["head"] < 0:
         telling = telling_head(trace, metrics)
         asked |= {"layer": telling.layer, "head": telling.head}
-    # Without a toolbar the other arrangements are never requested.
+    # Without a toolbar, the user cannot request another arrangement.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
     return payload(
         trace,
@@ -137,7 +138,7 @@ def browser_payload(
             "quiet": quiet,
             "beside": beside,
             "asked": {"number": number, "choice": asked},
-            # "texts" has the text as typed, for files of numbers; "shown" has the text for display.
+            # "texts" holds the text as typed, for exported numbers; "shown" holds the text for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
             "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
@@ -159,12 +160,14 @@ def browser_payload(
 
 
 def sentence_id(trace: Trace) -> str:
-    """Return an id that distinguishes the data of one sentence from those of another."""
+    """Return an id for the trace's source and target text, with which the browser tells sentences apart."""
     return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """Return a metric of all heads with the value of a full bar. A value is null where the metric does not apply."""
+    """Return a metric's values for all heads, and the value at which a bar is full; null where the metric does not
+    apply.
+    """
     known = values[~np.isnan(values)]
     return {
         "key": metric.name,

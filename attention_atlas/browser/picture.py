@@ -1,4 +1,4 @@
-"""One head as an SVG picture, for places where no script runs, such as a saved notebook without its kernel."""
+"""Renders one head as an SVG image, for places that run no script, such as a saved notebook without a kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from attention_atlas.browser.palette import PALETTE, shades
 from transformer.analysis.view import view_of
 from transformer.values.trace import Kind, Trace
 
-# Largest size of the map and of a cell, and the smallest distance between two labels, in pixels.
+# In pixels: maximum width and height of the map, maximum size of a cell, and minimum distance between two labels.
 WIDTH, HEIGHT, CELL, LINE = 640, 480, 26, 14
-# Average width of a character; wide characters take two.
+# Average width of a character, in pixels; wide characters take twice as much.
 CHARACTER = 7
 MAX_CHARACTERS = 26
 LEVELS = 32
@@ -26,11 +26,11 @@ KEY = "Each row attends to the columns; dark is 0, yellow is 1."
 
 
 def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
-    """Return the map of a head as an SVG document.
+    """Return a head's attention map as an SVG document.
 
     Args:
-        trace, kind: the trace and the kind of attention.
-        choice: with values for "layer", "head", "words" and "hide" of `attention_atlas.browser.payload.CHOICE`.
+        trace, kind: trace, and attention kind to draw.
+        choice: values for "layer", "head", "words" and "hide", as in `attention_atlas.browser.payload.CHOICE`.
     """
     view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])
     rows, columns = (list(map(_short, labels(view.axes))) for labels in (row_labels, column_labels))
@@ -66,7 +66,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
 
 
 def image(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
-    """Return the picture as an HTML element, which JupyterLab also shows if it does not trust the notebook."""
+    """Return the SVG as an HTML img element, which JupyterLab also shows in an untrusted notebook."""
     data = b64encode(picture(trace, kind, choice).encode()).decode("ascii")
     return f'<img alt="{_title(kind, choice)}" src="data:image/svg+xml;base64,{data}">'
 
@@ -76,8 +76,9 @@ def _title(kind: Kind, choice: Mapping[str, Any]) -> str:
 
 
 def _cells(weights: np.ndarray, mask: np.ndarray) -> str:
-    """Return the cells as one SVG path per colour. Cells are one unit wide, and equal neighbours in a row form one
-    line.
+    """Return the cells as one SVG path per colour; a cell is one unit wide.
+
+    Adjacent cells of the same colour in a row are drawn as one line.
     """
     colours = [*shades(LEVELS), PALETTE["masked"]]
     levels = np.where(mask, np.rint(weights * (LEVELS - 1)), LEVELS).astype(int)
@@ -95,11 +96,11 @@ def _short(label: str) -> str:
 
 
 def _width(labels: Sequence[str]) -> int:
-    """Return the estimated width of the longest label in pixels; no font is available to measure it."""
+    """Return the estimated width of the longest label, in pixels; no font is available to measure text."""
     wide = [sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in label) for label in labels]
     return CHARACTER * max(wide, default=0)
 
 
 def _apart(labels: Sequence[str], size: float) -> range:
-    """Return the positions of the labels that fit without overlapping."""
+    """Return the positions of every n-th label, with the smallest n at which labels do not overlap."""
     return range(0, len(labels), int(np.ceil(LINE / size)))

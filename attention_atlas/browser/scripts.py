@@ -1,8 +1,8 @@
-"""Joins a component's ES modules from assets/ into one file, which a browser fetches or a document contains.
+"""Joins a component's ES modules from assets/ into one script, for a browser to fetch or a document to contain.
 
-A browser could import the modules themselves. The first page would then fetch 52 files instead of 7 and appear half a
-second later. Joined modules share a scope, so each name must be defined only once and imported under the same name;
-tests/javascript checks this. A style sheet with the name of a module is included.
+A browser could import the modules one by one. The first page would then fetch 52 files instead of 7 and appear half a
+second later. Joined modules share one scope, so each name must be defined only once and imported without renaming;
+tests/javascript checks this. A module's style sheet has the module's name and is included too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ IMPORT = re.compile(r'^import (?:[^"]+ from )?"([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
 DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
-# assets/shared/glossary.js has this placeholder for the explanations.
+# assets/shared/glossary.js contains this placeholder for the glossary's explanations.
 NO_WORDS = "GLOSSARY = {};"
 
 
 def script(entry: str) -> str:
-    """Return the entry and everything that it imports as one JavaScript module, with the entry's exports by default."""
+    """Return a module and all its imports as one JavaScript module, with the entry module's default export."""
     *imported, last = modules(entry)
     joined = "\n".join([*(DEFAULT.sub("", _stripped(module)) for module in imported), _stripped(last)])
     if NO_WORDS not in joined:
@@ -34,14 +34,14 @@ def script(entry: str) -> str:
 
 
 def style(entry: str) -> str:
-    """Return the style sheets of an entry and of its imports as one."""
+    """Return the style sheets of a module and all its imports as one style sheet."""
     sheets = [module.with_suffix(".css") for module in modules(entry)]
     return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.exists())
 
 
 @cache
 def modules(entry: str) -> tuple[Path, ...]:
-    """Return the files of an entry in the order in which JavaScript runs them: imports first."""
+    """Return an entry module and all its imports in the order in which JavaScript runs them: imports first."""
     found: dict[Path, None] = {}
 
     def visit(module: Path) -> None:
@@ -61,14 +61,14 @@ def _source(module: Path) -> str:
 
 @cache
 def _stripped(module: Path) -> str:
-    """Return the source without imports, exports and comments. Third-party libraries stay as they are."""
+    """Return a module's source without imports, exports and comments; third-party libraries are unchanged."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
 
 
 @cache
 def explanations() -> dict[str, str]:
-    """Return the explanations in assets/glossary.toml, for each word and for other words with the same meaning."""
+    """Return the explanations in assets/glossary.toml, by word; synonyms have an entry too."""
     groups = tomllib.loads((ASSETS / "glossary.toml").read_text(encoding="utf-8"))["group"]
     terms = [term for group in groups for term in group["term"]]
     return {word: term["text"] for term in terms for word in (term["name"], *term.get("also", ()))}

@@ -1,4 +1,4 @@
-"""Labels of tokens and words: white space is visible, and no label reverses the text next to it."""
+"""Labels for tokens and words: white space is visible, and no label reverses the text around it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_s
 from transformer.values.tokens import Token
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
-# Unicode's isolate marks. The first letter of the enclosed text decides its direction, whatever is around it.
+# Unicode's isolate marks. The first strong letter inside decides the direction of the enclosed text, independently of
+# the text around it.
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Invisible characters that can reverse the text after them: isolates up to their end, embeddings and overrides.
+# Invisible characters that can reverse the text after them: isolates, until they are closed, embeddings and overrides.
 ISOLATES = frozenset("\u2066\u2067\u2068")
 TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
@@ -20,16 +21,17 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
 def isolated(text: str) -> str:
-    """Return text isolated for use within a sentence, so that right-to-left text does not reorder the sentence."""
+    """Return text for use within a sentence, isolated so that right-to-left text does not reorder the sentence."""
     shown = visible(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
     return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
 
 
 def visible(text: str) -> str:
-    """Return text of the same length for display. A character that would reverse the text next to it becomes U+FFFD.
+    """Return text of the same length for display; characters that would reverse neighbouring text become U+FFFD.
 
-    An isolate that the text itself closes stays. It reverses nothing outside, and `isolated` creates such isolates.
+    An isolate that is closed within the text, as by `isolated`, is kept, because an isolate cannot reverse text
+    outside.
     """
     if TURNING.isdisjoint(text):
         return text
@@ -47,29 +49,30 @@ def visible(text: str) -> str:
 
 
 def token_label(token: Token, text: str) -> str:
-    """Return the label of a token, from `label_parts`. White space is visible, and special tokens have names. Bytes and
-    unknown tokens show the text that they represent.
+    """Return a token's label, based on `label_parts`; white space is visible, and special tokens have names.
+
+    Bytes and unknown tokens are labelled with the text that they represent.
 
     Args:
-        token: the token.
-        text: the text that its span refers to.
+        token: token to label.
+        text: text that the token's span refers to.
     """
     covered, spelling = label_parts(token, text)
     return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
 
 
 def bare(label: str) -> str:
-    """Return a label for use within a sentence, without the mark of the white space before it."""
+    """Return a label for use within a sentence, without the mark for a preceding space."""
     return BEFORE_WORD.sub("", label)
 
 
 def entry_label(vocabulary: TextVocabulary, token: int) -> str:
-    """Return the label of a vocabulary entry that is not part of a text."""
+    """Return the label of a vocabulary entry, outside any text."""
     return token_label(Token(token, vocabulary.texts[token], None, vocabulary.symbols.role(token)), "")
 
 
 def group_label(tokens: Sequence[Token], text: str, *, words: bool) -> str:
-    """Return the label of a token, or for a word the characters of `text` that its tokens cover."""
+    """Return the label of a token or, with `words`, the characters of `text` that the tokens cover."""
     if not words or tokens[0].span is None:
         return token_label(tokens[0], text)
     spans = [token.span for token in tokens if token.span is not None]

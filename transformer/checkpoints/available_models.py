@@ -1,7 +1,7 @@
 """Lists the available translators and language models.
 
-Models are found in three places: among the shipped models, in the folder `models` of the working folder, and in the
-folder named by the environment variable ATTENTION_ATLAS_MODELS.
+Models are found in three places: among the shipped models, in the folder `models` inside the working directory, and in
+the folder named by the environment variable ATTENTION_ATLAS_MODELS.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
 OWN = Path("models")
-# Environment variable with the path of an additional folder that contains model folders.
+# Environment variable with the path to an additional folder of model folders.
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# Index file of a large GPT-2, whose weights are split into several files.
+# Index file of a large GPT-2 model with weights split into several files.
 INDEX = f"{WEIGHTS}.index.json"
-# Maximum size of a config.json.
+# Maximum size of a config.json, in bytes.
 MAX_BYTES = MEGABYTE
 # Number of bytes to read from sentences.txt, which may be a whole corpus and is read on every rerun of every page.
 EXAMPLES_BYTES = 1 << 14
@@ -44,7 +44,7 @@ class ModelFolder:
 
     Attributes:
         name: model name in URLs: the folder's name, or RUN-STEP for a checkpoint of a training run.
-        path: path of the folder, or of the checkpoint's weights file.
+        path: path to the folder, or to the checkpoint's weights file.
         languages: source and target language.
         codes: as in `Vocabulary.codes`.
         problem: sentence that says why the model cannot be used; empty if no problem is known. Damaged weights are only
@@ -62,13 +62,12 @@ class ModelFolder:
 
     @property
     def shipped(self) -> bool:
-        """Whether the model is the shipped translator."""
         return self.path == MODEL
 
     def sentences(self) -> tuple[str, ...]:
-        """Return example sentences in the source language: the lines of sentences.txt, up to a size limit.
+        """Return the example sentences in sentences.txt, in the source language, up to a size limit.
 
-        Empty if the file is missing or is not UTF-8.
+        If sentences.txt is missing or is not UTF-8, there are no example sentences.
         """
         try:
             text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
@@ -82,7 +81,7 @@ class ModelFolder:
 def model_folders() -> dict[str, ModelFolder]:
     """Return all translators by name: the shipped one, those in `models`, then those in $ATTENTION_ATLAS_MODELS.
 
-    Each group is sorted. If two translators have the same name, the first is kept.
+    Translators from one place are sorted by name. If two translators have the same name, the first is kept.
     """
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
@@ -92,9 +91,9 @@ def model_folders() -> dict[str, ModelFolder]:
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
-    """Return all language models by name, in the same order of places as `model_folders`.
+    """Return all language models by name, in the order of `model_folders`.
 
-    The shipped language model may not be installed.
+    The shipped language model is omitted if it is not installed.
     """
     found: dict[str, ModelFolder] = {}
     shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
@@ -105,13 +104,13 @@ def language_model_folders() -> dict[str, ModelFolder]:
 
 
 def is_language_model(path: Path) -> bool:
-    """Whether a folder's config.json describes a language model, either in this project's format or a GPT-2."""
+    """Return whether a folder's config.json describes a language model, in this project's format or GPT-2's."""
     folder = files_of_model(path)
     return _is_language_model(folder, _changed(folder / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
-    """Return a translator's folder by name.
+    """Look up a translator's folder by name.
 
     Raises:
         CheckpointError: the translator does not exist or cannot be used.
@@ -144,14 +143,13 @@ def _folders() -> Iterator[Path]:
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
-            # Skip folders that cannot be read.
             continue
         # `Path.is_dir` would raise an error for a folder that can be listed but not entered.
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
 def _changes(path: Path) -> tuple[int, ...]:
-    """Return the modification times, in nanoseconds, of the files that `model_folders` reads."""
+    """Return the modification times, in nanoseconds, of all files that decide the result of `_checked`."""
     folder = files_of_model(path)
     return _changed(path), *(_changed(folder / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
 
@@ -224,7 +222,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 
 
 def _codes(path: Path) -> tuple[str, ...]:
-    """Return the language codes of a folder's vocabulary; empty if a file is invalid, which loading will report."""
+    """Return the vocabulary's language codes; empty if a file is invalid (loading the model reports the error)."""
     try:
         own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
         return own or target_codes(read_small_json(path / IDS))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-# Maximum length of a shown card, in bytes, because every rerun of a page reads the card again.
+# Longer cards are cut off at this many bytes, because every rerun of a page reads the card again.
 MAX_BYTES = 200_000
 CUT = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
-# No part of the pattern matches an opening bracket. Otherwise, matching would take quadratic time, and so minutes, on a
-# card with many unclosed images.
+# No part of the pattern matches an opening bracket. Otherwise, matching a card with many unclosed images would take
+# quadratic time, in practice minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
-# A paragraph that begins with bold text starts a section with that text as the title, except within a code block.
+# Outside code blocks, bold text at the start of a paragraph begins a section and is the section's title.
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
 def shortened(beginning: str, whole: bool) -> str:
-    """Append a note to a card that has been cut off.
+    """Return the beginning of a card, followed by a note if the card was cut off.
 
     Args:
-        beginning: the card, or its beginning.
+        beginning: beginning of the card.
         whole: whether `beginning` is the whole card.
     """
     return beginning if whole else beginning + CUT
@@ -32,10 +32,10 @@ def without_media(card: str) -> str:
 
 
 def folded(card: str, longest: int) -> list[tuple[str, str]]:
-    """Split a card into consecutive parts, so that long sections can be collapsed; return (title, Markdown) pairs.
+    """Split a card into consecutive (title, Markdown) parts, so that a page can collapse long sections.
 
-    A section of more than `longest` characters becomes a part with a title. The text between such sections becomes a
-    part with the title "". The parts concatenated are the whole card.
+    A section of more than `longest` characters becomes a part with a title. Everything between long sections becomes a
+    part with the title "". All parts concatenated are the whole card.
     """
     starts, titles, in_code = [0], [""], False
     for match in SECTION_OR_FENCE.finditer(card):

@@ -49,9 +49,9 @@ class Checkpoint(Runs, Generic[V]):
         model: the model, in float32 and in evaluation mode.
         tokenizer: tokenizer that the model was trained with; a `Vocabulary` for translators.
         languages: source and target language.
-        card: model card in Markdown; empty if the folder has none.
-        curve: learning curve, CSV with the columns `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder
-            has none.
+        card: model card in Markdown; empty if there is none.
+        curve: learning curve, CSV with the columns in `transformer.checkpoints.learning_curve.FIELDS`; empty if there
+            is none.
         version: digest that changes whenever the configuration, the vocabulary or a weight changes.
         device: device that the model is on.
         folder: model folder, or weights file of a training checkpoint; None if the model was created in memory.
@@ -68,7 +68,6 @@ class Checkpoint(Runs, Generic[V]):
 
     @property
     def config(self) -> TransformerConfig:
-        """Model configuration."""
         return self.model.config
 
     @property
@@ -109,12 +108,13 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
     """Load a translator onto the CPU.
 
     A model folder contains config.json, model.safetensors and vocabulary files, and optionally README.md,
-    languages.json and learning_curve.csv. Checksums in the weights file prove that the files belong together. They are
-    verified before any weight is used, and before a tensor is created with a size that only config.json states.
+    languages.json and learning_curve.csv. Checksums in the weights file prove that the files belong together. The
+    checksums are verified before any weight is used, and before memory is allocated for a size that only config.json
+    states.
 
     Args:
-        folder: model folder, or a training run's weights-STEP.safetensors, whose other files are in the run's model
-            folder.
+        folder: model folder, or a training run's weights-STEP.safetensors, in which case all other files are read from
+            the run's model folder.
 
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, memory is insufficient, or the
@@ -131,7 +131,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
 
     Args:
         folder: model folder made by `transformer.training`, or a GPT-2 folder (see `transformer.checkpoints.gpt2`).
-        device: "cuda", "mps" or "cpu"; None selects the fastest device available.
+        device: "cuda", "mps" or "cpu"; None means the fastest device available.
 
     Raises:
         CheckpointError: as in `load_checkpoint`, or the model is a translator.
@@ -195,7 +195,7 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
     Args:
         folder: as in `load_checkpoint`.
         config: model configuration.
-        written: content of config.json, for the checksum.
+        written: contents of config.json, to verify the checksum.
     """
     path, folder = folder, files_of_model(folder)
     if path == folder:
@@ -225,7 +225,7 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
 
 
 def _is_gpt2(written: str) -> bool:
-    """Whether a config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
+    """Return whether config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
     try:
         values = json.loads(written)
     except (ValueError, RecursionError):
@@ -261,7 +261,7 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
-    """Return the expected shapes of a few parameters that together confirm all sizes in a configuration."""
+    """Return the expected shapes of a few parameters that together confirm every size in a configuration."""
     sizes: dict[str, tuple[int, ...]] = {}
     for stack, layers, side, vocabulary in (
         ("encoder", config.encoder_layers, "source", config.source_vocabulary),

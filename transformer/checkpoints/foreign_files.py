@@ -1,4 +1,4 @@
-"""Reads untrusted files of Hugging Face model folders, with size limits and without executing any code in them."""
+"""Reads untrusted files in Hugging Face model folders, with size limits and without executing code from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.small_files import MEGABYTE, json_object
 from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
-# Index files of a large model whose weights are split into several files, as safetensors and as pickles.
+# Index files of a large model with weights split into several files, as safetensors and as pickles.
 INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
 SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
@@ -37,10 +37,10 @@ SAVE_AGAIN = f"load the model with today's transformers and save it again, which
 
 
 class Folder:
-    """A Hugging Face model folder. Symbolic links may only point into the folder or the Hub's cache.
+    """A Hugging Face model folder, whose symbolic links may only point into the folder or the Hub's cache.
 
     Args:
-        path: path of the folder.
+        path: path to the folder.
 
     Raises:
         CheckpointError: the folder does not exist.
@@ -53,15 +53,15 @@ class Folder:
         real = path.resolve()
         self._roots = [real]
         if real.parent.name == "snapshots":
-            # huggingface_hub links every file of a snapshot to ../../blobs.
+            # huggingface_hub links every file in a snapshot to ../../blobs.
             self._roots.append(real.parent.parent / "blobs")
 
     def has(self, name: str) -> bool:
-        """Whether a file of this name exists, even as a dangling link."""
+        """Return whether the folder contains the file, even as a dangling link."""
         return os.path.lexists(self.path / name)
 
     def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
-        """Read the content of a file.
+        """Read a file in the folder.
 
         Raises:
             CheckpointError: the file is missing, too large, incomplete, or outside the folder.
@@ -74,7 +74,7 @@ class Folder:
         return content
 
     def json(self, name: str) -> dict[str, Any]:
-        """Read the JSON object in a file.
+        """Read a file that contains a JSON object.
 
         Raises:
             CheckpointError: as in `read`, or the content is not a JSON object.
@@ -92,9 +92,9 @@ class Folder:
 
         Args:
             allow_pickle: whether pytorch_model.bin may be read if there is no safetensors file; torch unpickles only
-                tensors and plain containers from it.
+                tensors and plain containers.
             left_out: pattern for names of tensors to skip because they are not weights, such as masks.
-            otherwise: advice at the end of the error message if the weights exist only as a pickle.
+            otherwise: advice at the end of the error message if the only weights are a pickle.
 
         Raises:
             CheckpointError: there are no weights, or they are damaged, not finite, or not of a float type.
@@ -142,7 +142,7 @@ class Folder:
     def _pickle(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)
         try:
-            # weights_only allows tensors, numbers, strings and containers of these; anything else raises an error.
+            # weights_only permits tensors, numbers, strings and containers of these; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # torch does not document the errors that a damaged file may raise.
             reason = str(error).strip().split("\n")[0]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer.config import Activation
 
-# Hugging Face's names of the supported activations, and this project's names.
+# Activation names in Hugging Face, and in this project.
 ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
@@ -61,14 +61,14 @@ def activation(settings: Mapping[str, Any], default: str) -> Activation:
 
 
 def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Check that a model's parameters have the same shapes as the weights to be loaded.
+    """Check that the weights to be loaded have the shapes of a model's parameters.
 
     Args:
         model: model created from config.json.
         weights: tensors by parameter name, one for every parameter.
 
     Raises:
-        ValueError: a weight has a different shape.
+        ValueError: a weight has another shape.
     """
     for name, parameter in model.named_parameters():
         expected, found = tuple(parameter.shape), tuple(weights[name].shape)

@@ -26,7 +26,7 @@ from transformer.text.byte_vocabulary import MERGES
 from transformer.text.pair_tokenizer import IDS
 from transformer.text.segmenters import ONE_FILE
 
-# Size limits, above all existing models, so that an invalid config.json cannot request all memory.
+# Size limits, larger than all existing models, so that an invalid config.json cannot make loading use up all memory.
 LARGEST = {
     "n_embd": 8192,
     "n_layer": 96,
@@ -37,9 +37,9 @@ LARGEST = {
 }
 # Default sizes for a config.json that omits them.
 SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
-# Settings for which only one value is supported; config.json may omit them.
+# Settings with only one supported value; config.json may omit them.
 REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
-# Causal masks, which old weight files also contain.
+# Causal masks, which old weight files contain in addition to the weights.
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
@@ -76,7 +76,7 @@ def read_gpt2(folder: Folder) -> ImportedLanguageModel:
             merges.txt.
 
     Raises:
-        CheckpointError: the model is not a GPT-2, or a file is missing, damaged or does not match the others.
+        CheckpointError: the model is not a GPT-2, or a file is missing, damaged or inconsistent with another file.
     """
     try:
         return _read(folder)
@@ -98,7 +98,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
-    # Embedding rows beyond the vocabulary are only padding to a round size.
+    # Embedding rows beyond the vocabulary only pad the matrix to a round size.
     for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), SkippedInitialisation():
@@ -155,7 +155,7 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
 
 
 def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> float:
-    """Return the factor by which a layer's attention scores in GPT-2 differ from those in `Transformer`.
+    """Return the factor by which GPT-2's attention scores in a layer differ from those computed by `Transformer`.
 
     Raises:
         ValueError: a setting is neither true nor false.
@@ -165,10 +165,10 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
 
 
 def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
-    """Return the float32 parameters by name in `Transformer`, without an output layer tied to the embedding.
+    """Return float32 parameters by `Transformer` name; an output layer tied to the embedding is omitted.
 
     Raises:
-        ValueError: a parameter is missing, unknown, or contradicts another or config.json.
+        ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.
     """
     found: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():
@@ -202,7 +202,7 @@ def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig
                 weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
-                # Scores are proportional to the queries, which come from the projection's first rows.
+                # Scores are proportional to the queries, which the first `d_model` rows of the projection compute.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
         raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")

@@ -1,4 +1,4 @@
-"""Well-known OPUS-MT translation models: languages, size, and the command that installs them."""
+"""Well-known OPUS-MT translation models: languages, size, and the command that installs each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from transformer.checkpoints.available_models import OWN
 from transformer.files.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
-# An OPUS-MT model has 68 to 78 million parameters, stored as float32.
+# Parameters per OPUS-MT model, which has 68 to 78 million, and bytes per parameter (float32).
 NUMBERS, STORED = 77_000_000, 4
-# Languages with a dedicated model into English, and languages with a dedicated model from English.
+# Languages for which OPUS-MT has a dedicated model into English, and from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
 FROM_ENGLISH = "ar cs da es fi fr he hi hu id it nl ro ru sv uk vi zh"
 # Code of the multilingual model, which reads 120 languages.

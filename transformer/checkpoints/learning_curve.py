@@ -31,8 +31,8 @@ class Validation:
     """Validation results after a training step.
 
     Attributes:
-        loss: mean loss over the validation data, in nats per token, including label smoothing.
-        chrf: chrF of greedy translations of the first validation pairs, 0 to 100; None for language models.
+        loss: mean loss on the validation data, in nats per token, including label smoothing.
+        chrf: chrF, 0 to 100, for greedy translations of the first validation pairs; None for language models.
     """
 
     loss: float
@@ -43,10 +43,10 @@ class Validation:
 
 
 def check_curve(text: str) -> None:
-    """Check that the content of a file is a learning curve.
+    """Check that the text is a valid learning curve in CSV format.
 
     Args:
-        text: content of the file; "" if the file does not exist.
+        text: contents of the file; "" if the file does not exist.
 
     Raises:
         ValueError: the columns are not FIELDS, or a value is not a finite number; the message names the line.
@@ -72,7 +72,7 @@ def _valid(name: str, value: str) -> bool:
 
 
 class Curve:
-    """Appends measurements to a learning curve file, a CSV with the columns FIELDS."""
+    """Appends measurements to a learning-curve file, a CSV with the columns in FIELDS."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -97,7 +97,7 @@ class Curve:
             _append(unfinished, kept)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
-        """Append a row of formatted values; `validation` is None if the step had no validation."""
+        """Append a row of formatted values; `validation` is None for a step without validation."""
         values = dict(row)
         if validation:
             values["validation_loss"] = f"{validation.loss:.4f}"

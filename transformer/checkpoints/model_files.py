@@ -21,9 +21,9 @@ from transformer.files.tensors import bytes_of, opened, read_sealed, read_tensor
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-# Allowed data types of weights, as named by safetensors.
+# Allowed data types for weights, by their safetensors names.
 FLOATING = frozenset({"F16", "BF16", "F32"})
-# Old module names in language models, from when they were a separate class, and the current names.
+# Module names in old language-model files, from when language models were a separate class, and current names.
 FORMER_PARTS = {
     "embedding": "target_embedding",
     "positions": "target_positions",
@@ -35,7 +35,7 @@ FORMER_COMPRESSION = re.compile(r"^(decoder_layers\.\d+)\.compression\.")
 
 
 class Config(Protocol):
-    """A model configuration that can be written to config.json."""
+    """A model configuration that can be serialised to config.json."""
 
     def to_json(self) -> str: ...
 
@@ -51,7 +51,7 @@ class VocabularyFiles(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SealedWeights:
-    """A model's weights, whose checksum has been verified.
+    """A model's weights, with a verified checksum.
 
     Attributes:
         tensors: weights by parameter name.
@@ -76,7 +76,7 @@ def save_model(
         config: model configuration.
         weights: parameters by name, as listed by `named_parameters`, with shared parameters once.
         tokenizer: the model's vocabulary, whose fingerprint is stored with the weights.
-        exact: whether to store a tensor in float32 if float16 would change any of its values.
+        exact: whether to store a tensor in float32 if float16 would change any value.
 
     Raises:
         OSError: a file cannot be written.
@@ -89,7 +89,7 @@ def save_model(
     stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
     seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config.to_json(), stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
-    # Written last, because a folder with a config.json counts as a model folder.
+    # Write config.json last, because its presence marks a model folder.
     with replaced(folder / CONFIG) as file:
         file.write_text(config.to_json(), encoding="utf-8")
 
@@ -97,20 +97,20 @@ def save_model(
 def read_weights(
     folder: Path, config: str, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
 ) -> SealedWeights:
-    """Read the weights from a model folder, and verify the checksums.
+    """Read the weights in a model folder, and verify the checksums.
 
     Args:
         folder: model folder.
-        config: content of config.json.
-        sizes: expected shapes of a few parameters that together confirm all sizes in the configuration.
-        vocabulary: name of the vocabulary file, if the vocabulary has only one. The file's checksum is verified before
-            a third-party library parses it. "" skips this check.
+        config: contents of config.json.
+        sizes: expected shapes of a few parameters that together confirm every size in the configuration.
+        vocabulary: name of the vocabulary file, if there is only one. The file's checksum is verified before a
+            third-party library parses it. "" skips this check.
 
     Raises:
-        CheckpointError: a file is missing, damaged or does not belong to the others, a weight is not finite, or memory
+        CheckpointError: a file is missing, damaged or inconsistent with another file, a weight is not finite, or memory
             is insufficient.
     """
-    # Check before mapping, because even mapping a large file can fail.
+    # Check memory first, because even memory-mapping a large file can fail.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
     with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
@@ -122,7 +122,7 @@ def read_weights(
     _check_shapes(sizes, found, folder)
     with reading(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    # The checksum covers the JSON as formatted by `to_json`, so later changes of white space do not matter.
+    # The checksum covers the JSON as formatted by `to_json`, so later changes in white space do not matter.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
@@ -132,7 +132,7 @@ def read_weights(
 
 
 def read_step(path: Path, advice: str) -> dict[str, Tensor]:
-    """Read the weights of a training checkpoint.
+    """Read the weights in a training checkpoint.
 
     Args:
         path: the checkpoint's weights file.
@@ -140,7 +140,7 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is damaged, or its weights are not from the step in the file name.
+        ValueError: the file is damaged, or holds weights from another step than its name says.
     """
     found = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
@@ -172,7 +172,7 @@ def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
 
 
 def check_vocabulary(path: Path) -> None:
-    """Check that a vocabulary file matches the weights in its folder, before a third-party library parses the file.
+    """Check that a vocabulary file matches the weights in the folder, before a third-party library parses the file.
 
     Raises:
         CheckpointError: the vocabulary does not match the weights, or a file is missing or damaged.
@@ -201,13 +201,13 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 
 
 def current_name(name: str) -> str:
-    """Return the current name of a parameter in a weights file of any version."""
+    """Translate a parameter name in a weights file, which may be from an older version, to the current name."""
     part, dot, rest = name.partition(".")
     return FORMER_COMPRESSION.sub(r"\1.self_attention.compression.", FORMER_PARTS.get(part, part) + dot + rest)
 
 
 def _stored(weight: Tensor, exact: bool) -> Tensor:
-    """Convert a tensor to float16; with `exact`, to float32 if float16 would change any of its values."""
+    """Convert a tensor to float16; with `exact`, to float32 if float16 would change any value."""
     half = weight.half()
     return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
 
@@ -221,7 +221,7 @@ def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
         folder: model folder, for error messages.
 
     Raises:
-        CheckpointError: a weight is missing, is unknown, or has the wrong shape.
+        CheckpointError: a weight is missing or unknown, or has the wrong shape.
     """
     expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     _check_shapes(expected, weights.shapes, folder, complete=True)
@@ -230,7 +230,7 @@ def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
 
 
 def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
-    """Copy weights into a model's parameters of the same names and shapes."""
+    """Copy each weight into the parameter of the same name, which must have the same shape."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
@@ -252,7 +252,7 @@ def _check_shapes(
         complete: whether weights not in `expected` are an error.
 
     Raises:
-        CheckpointError: a weight is missing, is unknown, or has the wrong shape.
+        CheckpointError: a weight is missing or unknown, or has the wrong shape.
     """
     names = {*expected, *found} if complete else {*expected}
     wrong = sorted(name for name in names if expected.get(name) != found.get(name))
@@ -264,7 +264,7 @@ def _check_shapes(
 
 
 def _check_finite(weights: Mapping[str, Tensor] | None, path: Path) -> None:
-    """Raise a CheckpointError if a weight is not finite, or if `weights` is None (an unsupported data type)."""
+    """Raise a CheckpointError if a weight is not finite, or if `weights` is None (unsupported data type)."""
     if weights is None or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
             f"The weights in {path} are not all finite numbers: their training diverged. Train again with a lower "

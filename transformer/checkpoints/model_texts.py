@@ -15,8 +15,8 @@ from transformer.files.small_files import read_beginning, read_small, read_small
 
 CARD = "README.md"
 CURVE = "learning_curve.csv"
-# Names in a training run's folder: checkpoint weights, with a step number of at least seven digits, and the model
-# folder.
+# In a training run's folder: file name of a checkpoint, with a step
+# number of at least seven digits, and name of the model folder.
 STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 RUN_MODEL = "model"
 RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
@@ -52,7 +52,7 @@ def read_text(path: Path) -> str:
 
 
 def read_card(folder: Path) -> str:
-    """Read a model folder's card, up to the length shown on a page; "" if there is no card.
+    """Read a model folder's card, up to the length shown on a page; return "" if there is no card.
 
     Raises:
         CheckpointError: the card is not text, or cannot be read.
@@ -65,7 +65,7 @@ def read_card(folder: Path) -> str:
 
 
 def read_curve(folder: Path) -> str:
-    """Read a model folder's learning curve; "" if there is none.
+    """Read a model folder's learning curve; return "" if there is none.
 
     Raises:
         CheckpointError: the file is not a learning curve, or cannot be read.
@@ -84,7 +84,7 @@ def reading(path: Path) -> Iterator[None]:
     """Context manager that converts an OSError or ValueError from reading a file to a CheckpointError.
 
     Args:
-        path: file that the block reads, named in the error message.
+        path: file to read, named in the error message.
 
     Raises:
         CheckpointError: the file is missing, cannot be read, or is invalid.

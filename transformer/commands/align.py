@@ -1,4 +1,4 @@
-"""attention-atlas align"""
+"""Implements `attention-atlas align`, which aligns the words in sentence pairs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COLUMNS = ("line", "source index", "target index", "source", "target", "weight")
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Align the words of sentence pairs by the heads of cross-attention that align best. One "
-        "source word is written for each target word.",
+        description="Align the words in sentence pairs, using the cross-attention heads that align best. Each "
+        "target word is linked to one source word.",
     )
     parser.add_argument("pairs", type=Path, help="file: source, tab, target (.gz or not); with --own, the source alone")
     parser.add_argument(
@@ -36,39 +36,46 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="pharaoh: 0-0 1-2, one line per pair; tsv: one line per "
         "link; dictionary: source and target word with their number of links (%(default)s)",
     )
-    parser.add_argument("--own", action="store_true", help="let the model write its own translations and align these")
+    parser.add_argument("--own", action="store_true", help="align the model's own translations instead")
     parser.add_argument(
         "--unit",
         choices=UNITS,
-        help="what to align; spaces: words between white space, as in pharaoh files, where it "
-        "is the default; words: without their punctuation; tokens: of the model",
+        help="unit to align; spaces: words between white space, the default for pharaoh files; "
+        "words: words without punctuation; tokens: the model's tokens",
     )
     parser.add_argument(
         "--gold",
         type=Path,
         metavar="FILE",
-        help="print the AER against these links: a line per pair, as 0-0 1?2 (? or p: possible); or a line per link, "
-        "as 1 3 2 P (pair, source word, target word, S or P)",
+        help="file with reference links, to print the alignment error rate (AER): a line per pair, as 0-0 1?2 "
+        "(? or p: possible); or a line per link, as 1 3 2 P (pair, source word, target word, S or P)",
     )
     parser.add_argument(
         "--gold-first",
         type=int,
         choices=(0, 1),
         default=0,
-        help="the number of the first word in lines per pair (%(default)s)",
+        help="index of the first word, if --gold has a line per pair (%(default)s)",
     )
     parser.add_argument(
-        "--heads", nargs="+", metavar="cross.LAYER.HEAD", help="align by these heads of one layer, counted from 1"
+        "--heads",
+        nargs="+",
+        metavar="cross.LAYER.HEAD",
+        help="align with these heads, all of one layer; layers and heads count from 1",
     )
-    parser.add_argument("--step", choices=STEPS, help="with --heads, the step that aligns a target token (read)")
-    parser.add_argument("--language", metavar="CODE", help="the target language, if the model writes several: fra")
+    parser.add_argument(
+        "--step",
+        choices=STEPS,
+        help="with --heads: whether a target token is aligned when read or when predicted (read)",
+    )
+    parser.add_argument("--language", metavar="CODE", help="target language, for a model with several, such as fra")
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 
 
 def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield the (source, target) pairs in a file; with `own`, the target is None, for the model's own translation.
+    """Yield the (source, target) pairs in a file; with `own`, each target is None, for the model's own translation.
 
     Raises:
         FileNotFoundError: as in `read_lines`.

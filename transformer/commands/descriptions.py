@@ -17,7 +17,7 @@ from transformer.text.languages import Languages
 
 
 def describe_heads(statistics: Statistics) -> str:
-    """List the heads that have a name or align words."""
+    """List the heads with a name, and the heads that align words."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):
@@ -33,7 +33,7 @@ def describe_heads(statistics: Statistics) -> str:
 
 
 def describe_gallery(found: Gallery, languages: Languages) -> str:
-    """List the exhibits of a gallery, one per line."""
+    """List the exhibits in a gallery, one per line."""
     return "\n".join(
         [
             f"{found.sentences} sentences",
@@ -48,7 +48,7 @@ def describe_gallery(found: Gallery, languages: Languages) -> str:
 
 
 def describe_importance(statistics: ImportanceStatistics) -> str:
-    """List the five heads whose removal makes translations least likely."""
+    """List the five heads whose removal lowers the translations' probability most."""
     changes = [
         (float(change), f"{kind} layer {layer} head {head}")
         for kind, estimate in statistics.measured.items()
@@ -65,7 +65,7 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
 
 
 def describe_matches(found: HeadMatches) -> str:
-    """Describe the mean similarity, the two null values and the best match for each attention kind."""
+    """List, for each attention kind, the mean head similarity, two null values for comparison, and the best match."""
     lines = [f"{found.sentences} sentences"]
     for kind, each in found.kinds.items():
         lines += [
@@ -86,7 +86,7 @@ def describe_matches(found: HeadMatches) -> str:
 
 
 def describe_agreement(statistics: AgreementStatistics) -> str:
-    """List Kendall's tau between each method and erasure."""
+    """List Kendall's tau between erasure and each other attribution method."""
     tau, measured = statistics.tau, statistics.methods.index("erasure")
     return "\n".join(
         [
@@ -102,7 +102,7 @@ def describe_agreement(statistics: AgreementStatistics) -> str:
 
 
 def describe_paths(statistics: PathStatistics) -> str:
-    """Compare the predicted effects of cutting paths with the measured ones."""
+    """Compare predicted and measured effects of cutting paths."""
     return "\n".join(
         [
             f"{statistics.sentences} sentences, {statistics.paths:.0f} paths each; predicted against measured effect:",

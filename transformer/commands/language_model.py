@@ -1,4 +1,4 @@
-"""attention-atlas language-model continue | score | evaluate | heads"""
+"""Implements `attention-atlas language-model`: continue or score texts, evaluate a model, and score heads."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from transformer.training.data import read_lines, read_pairs, without
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 DEFAULTS = DecodingSettings()
-# Number of the best heads to print.
+# Number of heads to print per score, best first.
 SHOWN = 3
-# Maximum number of tokens to generate, which takes minutes. Models without learned positions have no other limit.
+# Maximum number of tokens to generate, which takes minutes. Models without learned positions would accept any number.
 MAX_LIMIT = 65_536
 
 
@@ -34,14 +34,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("continue", help="continue texts")
     command.add_argument("beginnings", nargs="*", metavar="TEXT", help="start of a text; may be empty")
-    command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line instead")
+    command.add_argument("--file", type=Path, metavar="FILE", help="a file with one start of a text per line")
     command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
     command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="beam size (%(default)s)")
     for name, kind, what in (
         ("temperature", float, "below 1 sharpens, above 1 flattens"),
         ("top-k", int, "keep only this many of the most likely tokens; 0 for all"),
         ("top-p", float, "keep only the most likely tokens whose probabilities add up to this"),
-        ("seed", int, "seed of the random draws"),
+        ("seed", int, "random seed"),
     ):
         default = getattr(DEFAULTS, name.replace("-", "_"))
         command.add_argument(f"--{name}", type=kind, default=default, help=f"sampling: {what} (%(default)s)")
@@ -66,8 +66,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="such files. Counts of their single tokens and pairs predict the same texts, for comparison; the texts to "
-        "predict are left out",
+        help="files in the format of --data; for comparison, predict the texts from counts of tokens and token pairs "
+        "in these files, without counting texts from --data",
     )
 
     command = commands.add_parser("heads", help="the heads that look at the previous token or continue a pattern")

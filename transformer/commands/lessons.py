@@ -1,4 +1,4 @@
-"""attention-atlas lessons check FILE: checks that a lesson is valid and that its claims hold for the model."""
+"""Implements `attention-atlas lessons check`, which checks that lessons are valid and that their claims hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="report errors in lessons")
     check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson, *.toml")
-    check.add_argument("--model", type=Path, metavar="DIR", help="model folder (default: the lesson's own)")
+    check.add_argument(
+        "--model", type=Path, metavar="DIR", help="model folder (default: the model named in the lesson)"
+    )
     check.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     commands.add_parser("claims", help="list what a lesson can claim, with parameters and values")
     return parser
@@ -38,10 +40,12 @@ def list_claims() -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Print one line for each correct lesson. All files are read first, because the model takes seconds to load.
+    """Print one line for each correct lesson.
+
+    All lesson files are read before a model is loaded, because loading a model takes seconds.
 
     Raises:
-        AtlasError: a lesson has errors; the message has one line for each.
+        AtlasError: a lesson has errors; the message has one line per error.
     """
     lessons, wrong = {}, []
     for path in options.files:

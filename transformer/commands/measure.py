@@ -1,4 +1,4 @@
-"""python -m transformer.analysis measure | match | gallery | means | importance | effects | removal | …"""
+"""Implements `python -m transformer.analysis`, whose commands measure a model's heads over many sentences."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES
 
 SENTENCES = ASSETS / "sentences.txt"
-# Every process loads a copy of the model, so a typo in the number of processes could fill the memory.
+# Every process loads a copy of the model, so a mistyped number of processes could fill the memory.
 MAX_PROCESSES = 256
-# Number of random orders in which heads are removed.
+# Number of random orders in which to remove heads.
 SEEDS = 3
 
 
@@ -47,7 +47,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     measure = commands.add_parser("measure", help="measure what every head looks at")
     gallery = commands.add_parser("gallery", help="find heads with a clear function, and sentences that show it")
-    match = commands.add_parser("match", help="find the head of another model that does what each head does")
+    match = commands.add_parser("match", help="for each head, find the most similar head of another model")
     match.add_argument("--other", type=Path, required=True, metavar="DIR", help="folder of the other model")
     means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
     where = measure.add_mutually_exclusive_group()
@@ -58,32 +58,39 @@ def parser(prog: str) -> argparse.ArgumentParser:
         metavar="N",
         help="number of processes, each with its own model (%(default)s)",
     )
-    where.add_argument("--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": that of this machine')
-    importance = commands.add_parser("importance", help="switch every head off by itself")
-    importance.add_argument("--mode", choices=MODES, default="zero", help="what a head that is off does (%(default)s)")
+    where.add_argument(
+        "--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": the cluster on this machine'
+    )
+    importance = commands.add_parser("importance", help="measure the effect of switching off each head alone")
+    importance.add_argument(
+        "--mode", choices=MODES, default="zero", help="what replaces the output of a head that is off (%(default)s)"
+    )
     importance.add_argument(
         "--draws",
         type=int,
         default=DEFAULT_DRAWS,
         metavar="N",
-        help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
+        help="number of other sentences whose head outputs --mode resample uses (%(default)s)",
     )
     importance.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draws (%(default)s)")
     effects = commands.add_parser(
-        "effects", help="what each head does on each sentence: switched off, in the logits, and where it looks"
+        "effects",
+        help="measure, for each head and sentence, where the head looks, and its effects on logits and translation",
     )
     effects.add_argument(
         "--output", type=Path, required=True, metavar="FILE.npz", help="write the numbers to this file"
     )
     removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
     removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
-    removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
-    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
-    removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
+    removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="output of `importance`")
+    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="use only the first N pairs (%(default)s)")
+    removal.add_argument(
+        "--every", type=int, default=8, metavar="N", help="heads to remove between two scores (%(default)s)"
+    )
     agreement = commands.add_parser(
         "agreement", help="compare the rankings of the attribution methods for a translated word"
     )
-    paths = commands.add_parser("paths", help="compare what a graph predicts with what cutting its paths does")
+    paths = commands.add_parser("paths", help="compare the effects of cutting paths with a graph's predictions")
     for command in (measure, match, gallery, means, importance, effects, agreement, paths):
         command.add_argument(
             "--sentences",
@@ -103,7 +110,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def read_sentences(path: Path) -> list[str]:
-    """Read all lines of a file that are not blank.
+    """Read all lines in a file that are not blank.
 
     Raises:
         ValueError: every line is blank, or a line is not UTF-8.
@@ -115,7 +122,7 @@ def read_sentences(path: Path) -> list[str]:
 
 
 def model_of(options: argparse.Namespace) -> Translator:
-    """Load the model to measure. Check all other input first, because loading takes a while."""
+    """Load the model to measure. Callers check all other input first, because loading takes a while."""
     return Translator.load(options.model, options.device)
 
 
@@ -157,7 +164,7 @@ def match(options: argparse.Namespace) -> None:
 
 
 def state_of(options: argparse.Namespace) -> Path:
-    """Check the state file and the sentences, before a model is loaded, and return the path of the state file."""
+    """Check that the state file can be written and the sentences can be read; return the path to the state file."""
     state = options.output.with_name(f"{options.output.name}.partial")
     check_output(state)
     check_corpus(options.sentences)

@@ -1,4 +1,4 @@
-"""Reports the progress of a long measurement on the terminal, and handles Ctrl-C."""
+"""Reports a long measurement's progress on the terminal, and handles Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transformer.surveys.corpus import sentences_of
 
 
 class Clock:
-    """Reports the progress of a long measurement on the terminal."""
+    """Prints the speed and the remaining time of a measurement over many sentences."""
 
     EVERY = 10.0
 
     def __init__(self, sentences: Path, processes: int) -> None:
         self._sentences = sentences
         self._said = 0.0
-        # The times at which the first parts arrived, and the number of sentences read by then. The speed is measured
-        # from there: an earlier call may have read sentences before, and the first ones are not typical.
+        # Time and number of sentences read, for each of the first `processes` reports. Speed is measured from these on:
+        # an earlier call may have read sentences before, and the first sentences are not typical.
         self._firsts: deque[tuple[float, int]] = deque()
         self._processes = processes
         self._total = 0
@@ -34,8 +34,8 @@ class Clock:
         if len(self._firsts) < self._processes:
             self._firsts.append((now, read))
             return
-        # Processes that start together also deliver together. Between the reference part and this one, all processes
-        # have delivered equally many parts.
+        # Processes that start together also report together. Between the reference report and the current one, every
+        # process has reported the same number of times.
         began, first = self._firsts[0]
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:
@@ -47,7 +47,9 @@ class Clock:
 
 @contextmanager
 def resumable(state: Path, part: int) -> Iterator[None]:
-    """Context manager that reports on Ctrl-C how much is saved; the state is saved after every `part` sentences."""
+    """Context manager that, on Ctrl-C, prints which results are saved; a measurement saves its state every `part`
+    sentences.
+    """
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""attention-atlas serve"""
+"""Implements `attention-atlas serve`, which starts a model server."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from transformer.files.terminal import MAX_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
-# Maximum number of replicas on all machines of a cluster, because a typo could start countless processes.
+# Maximum number of replicas on all machines in a cluster, because a mistyped number could start countless processes.
 MAX_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Serve the model to apps on this machine and on others, by Ray Serve.",
-        epilog=f"An app uses it if the environment variable {SERVER} has its address. On a cluster, set RAY_ADDRESS.",
+        description="Serve the model to apps on this machine and on others, with Ray Serve.",
+        epilog=f"Apps use this server if the environment variable {SERVER} is its URL. On a cluster, set RAY_ADDRESS.",
     )
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: {copies:,} copies of the model: the limit is {MAX_REPLICAS:,}")
     if not 1 <= options.port <= MAX_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MAX_PORT}, not {options.port}")
-    # Ray, too, resolves a host name to IPv4 addresses only.
+    # Like this check, Ray resolves host names to IPv4 addresses only.
     ipv6 = ":" in options.host
     place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"
     with socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET) as probe:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         except OSError as error:
             sys.exit(f"error: cannot listen on {place} ({error.strerror}): give another --host or --port")
     try:
-        # Check the model here, so that the user sees an error on the terminal and not in a replica's log.
+        # Check the model here, so that an error appears on the terminal and not in a replica's log.
         load_description(options.model)
         from transformer.serving.server import Scale, start, stop
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""attention-atlas tasks train TASK: trains a small Transformer on a task and saves the run."""
+"""Implements `attention-atlas tasks`, which trains a small Transformer on a task, and describes training runs."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ LINES = 10
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Small tasks that a Transformer learns within seconds.")
     commands = parser.add_subparsers(dest="command", required=True)
-    train = commands.add_parser("train", help="learn a task, and save the run as a file")
+    train = commands.add_parser("train", help="train on a task, and save the training run")
     train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
     train.add_argument("--output", type=Path, metavar="FILE", help="where to write the run, *.npz")
-    train.add_argument("--models", type=int, metavar="N", help="snapshots whose weights are saved (default: all)")
+    train.add_argument(
+        "--models", type=int, metavar="N", help="number of snapshots to save with weights (default: all)"
+    )
     train.add_argument(
         "--watch", metavar="ITEM", help="the item whose attention is saved (default: a long held-out one)"
     )
@@ -46,14 +48,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
                 help=f"{field.metadata['help']} (%(default)s)",
             )
     show = commands.add_parser("show", help="describe a recorded run")
-    show.add_argument("file", type=Path, metavar="FILE", help="what `train --output` wrote")
+    show.add_argument("file", type=Path, metavar="FILE", help="file written by `train --output`")
     show.add_argument("--ask", metavar="ITEM", help="let the model at the end of the run answer this item")
     return parser
 
 
 def train(options: argparse.Namespace) -> None:
     given = vars(options)
-    # Check the output before the training, which may take minutes.
+    # Check the output path before training, which may take minutes.
     if options.output:
         check_output(options.output)
     if options.models is not None and options.models < 2:
@@ -69,7 +71,6 @@ def train(options: argparse.Namespace) -> None:
 
 
 def learn(config: TaskConfig, watch: str | None) -> TaskRun:
-    """Train on a task, and report the progress regularly."""
     trainer = TaskTrainer(config, watch)
     while not trainer.finished:
         trainer.advance(steps=-(-config.steps // LINES))

@@ -1,4 +1,4 @@
-"""python -m transformer.training prepare | prepare-language-model | train | average | synthesise | evaluate | ..."""
+"""Implements `python -m transformer.training`: prepare data, train, average, synthesise pairs, and evaluate."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description="Train a translation model or a language model.")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    command = commands.add_parser("prepare", help="make a vocabulary and split sentence pairs into its tokens")
+    command = commands.add_parser("prepare", help="build a vocabulary and tokenize sentence pairs")
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=24_000, help="tokens of the joint vocabulary (%(default)s)")
+    command.add_argument("--vocabulary", type=int, default=24_000, help="tokens in the joint vocabulary (%(default)s)")
     command.add_argument(
         "--sampled",
         type=int,
@@ -45,46 +45,46 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--reversed",
         dest="turned",
         action="store_true",
-        help="for the other direction: the second side of every pair is its source",
+        help="train the opposite direction: the second sentence of each pair is the source",
     )
 
     command = commands.add_parser(
-        "prepare-language-model", help="the same for a language model, which learns only from the source texts"
+        "prepare-language-model", help="build a vocabulary and tokenize the source texts, for a language model"
     )
     _add_data(command)
-    command.add_argument("--vocabulary", type=int, default=8_000, help="tokens of the vocabulary (%(default)s)")
+    command.add_argument("--vocabulary", type=int, default=8_000, help="tokens in the vocabulary (%(default)s)")
     command.add_argument(
         "--context",
         type=int,
         default=128,
         metavar="N",
-        help="tokens that the model reads at once: as many whole texts as fit (%(default)s)",
+        help="tokens per context, which holds as many whole texts as fit (%(default)s)",
     )
     command.add_argument(
         "--repeated",
         type=float,
         default=0.2,
         metavar="P",
-        help="probability that a text of a context is repeated in it, after each text (%(default)s)",
+        help="probability, after each text, of repeating a text of the same context (%(default)s)",
     )
     command.add_argument(
         "--patterns",
         type=float,
         default=0.2,
         metavar="P",
-        help="share of additional contexts in which random tokens repeat (%(default)s)",
+        help="share of additional contexts that repeat random tokens (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="use this model's vocabulary")
 
     command = commands.add_parser("train", help="train in a prepared folder, or continue there")
-    command.add_argument("--run", type=Path, required=True, help="folder that `prepare` or its sibling made")
+    command.add_argument("--run", type=Path, required=True, help="folder made by `prepare` or `prepare-language-model`")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: CUDA if available, else the CPU")
     command.add_argument(
         "--from",
         dest="start",
         type=Path,
         metavar="MODEL",
-        help="start with the weights of this model folder; they are transferred if its vocabulary differs",
+        help="model folder with initial weights, which are adapted if the vocabulary differs",
     )
     for field in fields(TrainConfig):
         command.add_argument(
@@ -97,12 +97,11 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "compare-attention",
-        help="train small language models that differ only in their attention, in a folder that "
-        "`prepare-language-model` made, and write their losses",
+        help="train small language models that differ only in attention type, and write their losses",
     )
-    command.add_argument("--run", type=Path, required=True, help="folder that `prepare-language-model` made")
+    command.add_argument("--run", type=Path, required=True, help="folder made by `prepare-language-model`")
     command.add_argument("--steps", type=int, default=500, help="steps of each training (%(default)s)")
-    command.add_argument("--seeds", type=int, default=3, help="models per kind of attention (%(default)s)")
+    command.add_argument("--seeds", type=int, default=3, help="models per attention type (%(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="save the models of the first seed here")
 
@@ -117,12 +116,14 @@ def parser(prog: str) -> argparse.ArgumentParser:
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 
-    command = commands.add_parser("synthesise", help="let a model translate sentences, to train another model on them")
+    command = commands.add_parser(
+        "synthesise", help="translate sentences with a model, to train another model on the pairs"
+    )
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
     command.add_argument("--column", type=int, default=1, help="column of the files with the sentences (%(default)s)")
     command.add_argument(
-        "--back", action="store_true", help="write the translations as sources, for a model of the other direction"
+        "--back", action="store_true", help="write the translations as sources, for a model of the opposite direction"
     )
     command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
@@ -136,19 +137,21 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
-    command = commands.add_parser("samples", help="translate chosen sentences, as a model card lists them")
+    command = commands.add_parser("samples", help="translate sample sentences for a model card")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument(
         "--sentences",
         type=Path,
         required=True,
         metavar="FILE",
-        help="one sentence per line; after a tab, text that its translation must contain",
+        help="one sentence per line; after a tab, text that the translation must contain",
     )
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="beam size; 1 is greedy (%(default)s)")
 
-    command = commands.add_parser("vocabulary", help="how well a model's vocabulary keeps the words of a text whole")
+    command = commands.add_parser(
+        "vocabulary", help="count the words of a text that are one token in a model's vocabulary"
+    )
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
 
@@ -159,17 +162,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _add_data(command: argparse.ArgumentParser) -> None:
-    """Add the options that both commands for preparing a run share."""
+    """Add the options shared by `prepare` and `prepare-language-model`."""
     command.add_argument("--run", type=Path, required=True, help="folder of the run; created if missing")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
-    command.add_argument("--validation", type=Path, required=True, help="file of pairs on which the loss is watched")
+    command.add_argument("--validation", type=Path, required=True, help="file of pairs for the validation loss")
     command.add_argument(
         "--held-out",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="such files, whose sentences are left out of the training data, as those of --validation are",
+        help="files of test pairs; their sentences, and those of --validation, are removed from the training data",
     )
 
 

@@ -1,4 +1,4 @@
-"""python -m transformer translate | info | import | export"""
+"""Implements `python -m transformer`: translate a sentence, describe a model, and import or export models."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from transformer.values.trace import Trace
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description="Translate, and see how.")
+    parser = argparse.ArgumentParser(prog=prog, description="Translate, and inspect how the model does it.")
     commands = parser.add_subparsers(dest="command", required=True)
     translate = commands.add_parser("translate", help="translate a sentence, and write the trace of the run")
     translate.add_argument("text")
-    translate.add_argument("--language", metavar="CODE", help="what to write, if the model writes several: fra")
-    translate.add_argument("--target", help="read this translation instead of the model's own")
+    translate.add_argument("--language", metavar="CODE", help="target language, for a model with several, such as fra")
+    translate.add_argument("--target", help="translation to read instead of the model's own")
     translate.add_argument(
         "--off",
         action="append",
         default=[],
         metavar="KIND.LAYER.HEAD",
-        help="switch a head off, counted from 1, as in cross.1.8; repeat it for more heads",
+        help="switch off a head; layers and heads count from 1, as in cross.1.8; repeat the option for more",
     )
     translate.add_argument(
         "--mode",
@@ -56,10 +56,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="SITE.LAYER.HEAD~POSITION",
-        help="take the value of this place from another sentence's run; repeat it for more places; counted from 1, as "
-        "in cross.outputs.4.8~10 or encoder.residual.3~7",
+        help="copy the activation at this place from the run on --other; counted from 1, as in "
+        "cross.outputs.4.8~10 or encoder.residual.3~7; repeat the option for more places",
     )
-    translate.add_argument("--other", metavar="TEXT", help="the other sentence; it reads the same translation")
+    translate.add_argument(
+        "--other", metavar="TEXT", help="sentence to copy activations from, run with the same translation"
+    )
     translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights to this file")
     translate.add_argument(
         "--details", action="store_true", help="also save scores, queries, keys, values and more in the trace"
@@ -82,10 +84,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
         "--allow-pickle-weights", action="store_true", help="read pytorch_model.bin if there is no safetensors file"
     )
     importing.add_argument(
-        "--tie", action="store_true", help="follow config.json where it ties two embeddings that differ in the file"
+        "--tie",
+        action="store_true",
+        help="if config.json ties two embeddings that differ in the file, use the target embedding for both",
     )
     export = commands.add_parser("export", help="convert a model folder for another program")
-    export.add_argument("--format", choices=("huggingface",), required=True, help="whose")
+    export.add_argument("--format", choices=("huggingface",), required=True, help="format of the other program")
     for command in (importing, export):
         command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")
     export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
@@ -96,7 +100,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
 
 def describe(translator: Translator) -> str:
-    """Format the architecture and its parameter table for a terminal."""
+    """Format the architecture and the parameter table for a terminal."""
     settings = json.loads(translator.config.to_json())
     rows = [(part, f"{count:,}") for part, count in parameter_table(translator.config)]
     rows.append(("total", f"{translator.parameters:,}"))
@@ -112,6 +116,8 @@ def in_language(translator: Translator, text: str, language: str) -> str:
     """Prefix a source text with a target language code.
 
     Args:
+        translator: translator with a multilingual vocabulary.
+        text: source text.
         language: target language code, "fra" or ">>fra<<".
 
     Raises:
@@ -132,7 +138,7 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
     """Return interventions with the patches requested on the command line.
 
     Raises:
-        InterventionError: there are patches without another sentence, or another sentence without patches.
+        InterventionError: only one of --patch and --other is given.
     """
     if not (options.patch and options.other):
         raise InterventionError("--patch and --other belong together: give a place and another sentence.")
@@ -142,12 +148,13 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
-    """Print each draw's translation, and the log-probability that the draw gives the unchanged model's translation.
+    """Print each draw's translation, and how the draws change the log-probability of a reference translation.
 
-    Return the trace of the first draw, for the given translation or the draw's own.
+    Returns:
+        Trace of the first draw, on the given translation if there is one, otherwise on the draw's own.
 
     Raises:
-        InterventionError: no head is resampled.
+        InterventionError: no head is resampled, or there are fewer than two draws.
     """
     draws = DEFAULT_DRAWS if options.draws is None else options.draws
     if not options.off or draws < 2:

@@ -1,4 +1,4 @@
-"""attention-atlas verify FILE: reruns a saved experiment and reports whether the results match the saved ones."""
+"""Implements `attention-atlas verify`, which reruns saved experiments and compares the results with the saved ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Run saved experiments again, and compare their numbers.",
-        epilog=f"Exit status: {SAME} if all numbers are the same, {DIFFERS} if one differs, {NOT_POSSIBLE} if a file "
+        epilog=f"Exit status: {SAME} if all numbers match, {DIFFERS} if one differs, {NOT_POSSIBLE} if a file "
         "cannot be checked.",
     )
     parser.add_argument(
@@ -37,7 +37,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="an experiment (.json), or a figure or a list of slides that carries some",
     )
-    parser.add_argument("--model-dir", type=Path, metavar="DIR", help="model folder (default: the one of its name)")
+    parser.add_argument(
+        "--model-dir", type=Path, metavar="DIR", help="model folder (default: the model named in the experiment)"
+    )
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="default: the fastest available")
     return parser
 

@@ -1,4 +1,4 @@
-"""Implements the command `export`, which converts a model folder to a Hugging Face Marian folder."""
+"""Implements the `export` command, which converts a model folder to a Hugging Face Marian folder."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ HUGGINGFACE_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gel
 
 
 def export_huggingface(model: Path, output: Path) -> None:
-    """Write one of our model folders as a folder that `MarianMTModel` and `MarianTokenizer` of transformers can read.
+    """Convert a model folder to a folder that `MarianMTModel` and `MarianTokenizer` in transformers can read.
 
-    The exported model gives the same logits and attention. Marian's tokenizer does not normalise texts. A vocabulary
-    that was made here therefore gives the same tokens only for texts that are already normalised
+    The exported model computes the same logits and attention weights. Marian's tokenizer does not normalise text. For a
+    vocabulary trained by this project, token ids therefore agree only on text that is already normalised
     (`transformer.text.normalisation`).
 
     Args:
         model: model folder in this project's format.
-        output: folder to write; it must not exist, or be empty.
+        output: folder to write; a folder that exists must be empty.
 
     Raises:
         AtlasError: Marian does not support a feature of the model, or the output folder is in use.
@@ -151,7 +151,7 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     bias = model.generator.bias
     theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
     if config.positions != "sinusoidal_halves":
-        # Hugging Face computes only this kind of sinusoidal positions; it reads all others from the file.
+        # Hugging Face computes only "sinusoidal_halves" positions; all other types must be stored in the file.
         for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
             added = torch.zeros(1, config.max_positions, config.d_model)
             theirs[POSITIONS[side]] = encoding(added)[0]

@@ -1,4 +1,4 @@
-"""Supported families of Hugging Face translation models, and the differences in their architectures."""
+"""Supported families of Hugging Face translation models, and their architectural differences."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Family:
     """A supported model family, described in terms of `TransformerConfig`.
 
     Attributes:
-        model: name of the family's class in transformers.
-        norm: place of the layer norms.
+        model: name of the model class in transformers.
+        norm: placement of the layer norms.
         positions: type of positional encoding if the model folder contains no position table.
-        embedding_norm: whether the sum of embeddings and positions is normalised.
-        activation: Hugging Face's name of the activation, used if config.json has none.
+        embedding_norm: whether a layer norm follows the sum of embeddings and positions.
+        activation: Hugging Face's name of the activation, used if config.json names none.
         unused_positions: number of rows at the beginning of a learned position table that no token uses.
-        sentencepiece: name of the SentencePiece file that both sides share; empty if each side has its own.
-        before: special tokens in the order of their ids, which replace the first tokens of the SentencePiece model.
-        replaced: number of tokens that are replaced.
-        languages: lists of language tokens, each in a string with spaces between; the longest list comes first.
+        sentencepiece: name of the SentencePiece file shared by source and target; empty if each side has its own file.
+        before: special tokens, in id order, that replace the first tokens of the SentencePiece model.
+        replaced: number of SentencePiece tokens that are replaced.
+        languages: space-separated lists of language tokens; the longest list comes first.
     """
 
     model: str
@@ -38,9 +38,9 @@ class Family:
     languages: tuple[str, ...] = ()
 
 
-# Language tokens in the order of their ids, for folders without tokenizer.json, which may not list them. NLLB is for
-# NLLB-200 and MBART_50 for mBART-50; mBART has the first 25 of these. Their ids follow the tokens of the SentencePiece
-# model.
+# Language tokens in id order, because model folders without tokenizer.json need not
+# list these tokens. NLLB is for NLLB-200 and MBART_50 for mBART-50; mBART has the
+# first 25 tokens of MBART_50. Their ids follow those of the SentencePiece model.
 NLLB = """
     ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab ars_Arab
     ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn bak_Cyrl bam_Latn ban_Latn bel_Cyrl
@@ -66,7 +66,7 @@ MBART_50 = """
     mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI
 """
 MBART = " ".join(MBART_50.split()[:25])
-# Families by the model_type in config.json. NLLB-200 has the type of M2M100, and mBART-50 that of mBART.
+# Families by `model_type` in config.json. NLLB-200 has M2M100's type, and mBART-50 has mBART's type.
 FAMILIES: Mapping[str, Family] = {
     "marian": Family("MarianMTModel", "post", "sinusoidal_halves", sentencepiece=""),
     "m2m_100": Family(
@@ -93,9 +93,9 @@ FAMILIES: Mapping[str, Family] = {
 NAMED = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"
 # A language token: "eng_Latn" in NLLB-200, "en_XX" in mBART, "__en__" in M2M100.
 LANGUAGE = re.compile(r"[a-z]{2,3}_(?:[A-Z]{2}|[A-Z][a-z]{3})|__[a-z]{2,3}__")
-# Tokenizers that put the source language token after the end symbol; the tokenizer of mBART-50 does not.
+# Tokenizers that put the source language token after the end symbol. mBART-50's tokenizer does not.
 CODE_LAST = ("MBartTokenizer", "MBartTokenizerFast")
-# Languages of M2M100 and of its version for WMT 2021, in the order of their ids, which follow those in vocab.json.
+# Languages of M2M100 and its WMT 2021 version, in id order; their ids follow those in vocab.json.
 M2M100 = {
     "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "
     "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "

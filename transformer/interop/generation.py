@@ -1,4 +1,4 @@
-"""Reads and writes a Hugging Face folder's `generate` settings, and reports the settings that are not supported."""
+"""Converts the `generate` settings in a Hugging Face folder, and reports unsupported settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformer.generation import Generation
 from transformer.text.vocabulary import Symbols
 
 APPLIED = tuple(field.name for field in fields(Generation))
-# Settings that change the output of `generate` but are not applied here, with their neutral values. None means that the
-# setting is absent, and is always neutral.
+# Settings that change the output of `generate` but are not supported here, each with the values that have no effect. An
+# absent setting (None) never has an effect.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "force_words_ids": ([],),
     "constraints": ([],),
@@ -33,17 +33,17 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "max_time": (),
     "watermarking_config": (),
 }
-# Settings that only affect beam search (OF_BEAMS) or sampling (OF_SAMPLES).
+# Settings that affect only beam search (OF_BEAMS) or only sampling (OF_SAMPLES).
 OF_BEAMS = {"length_penalty": ()}
 OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 
 
 def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
-    """Return the supported `generate` settings of a folder.
+    """Return the supported `generate` settings in a model folder.
 
     Args:
-        settings: generation_config.json, or the config.json of a folder that has none.
-        pad: id of the padding symbol. It is removed from `bad_words_ids`, because decoding here never writes it.
+        settings: contents of generation_config.json, or of config.json in a folder without that file.
+        pad: id of the padding symbol. It is removed from `bad_words_ids`, because decoding here never writes padding.
 
     Raises:
         ValueError: a setting has the wrong type or is out of range.
@@ -61,12 +61,12 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
 
 
 def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
-    """Return the generation_config.json settings with which `generate` decodes as this program does.
+    """Return settings for generation_config.json that make `generate` decode as this program does.
 
     Args:
-        found: settings of an imported model; None for a model of this project.
+        found: settings of an imported model; None for a model trained by this project.
         symbols: special symbols of the model's vocabulary.
-        positions: maximum number of positions of the model.
+        positions: the model's maximum number of positions.
     """
     never = [(token,) for token in sorted(symbols.never_predicted)]
     if found is None:
@@ -77,10 +77,10 @@ def generation_settings(found: Generation | None, symbols: Symbols, positions: i
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the settings that change the output of `generate` but are not applied here, each with its value.
+    """Return the settings, each with its value, that change the output of `generate` but are not supported here.
 
     Args:
-        settings: generation_config.json, or the config.json of a folder that has none.
+        settings: contents of generation_config.json, or of config.json in a folder without that file.
     """
     neutral = dict(NEUTRAL)
     beams = settings.get("num_beams")
@@ -98,7 +98,7 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:
-    """Convert the result of `unapplied` back to generation_config.json settings.
+    """Convert the result of `unapplied` back to settings for generation_config.json.
 
     Args:
         lines: result of `unapplied`, and lines such as "eos_token_id 7" for additional end symbols.

@@ -1,4 +1,4 @@
-"""Downloads model folders from the Hugging Face Hub; the only module of the import that uses the network."""
+"""Downloads model folders from the Hugging Face Hub. No other module of the import uses the network."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
-    """Fetch the files that the import reads into the cache of huggingface_hub; cached files are not fetched again.
+    """Download the files that the import needs into huggingface_hub's cache, unless they are cached already.
 
     Args:
-        name: name of the repository, "owner/name".
+        name: repository name, "owner/name".
         revision: a branch, a tag or a commit; None for the main branch.
-        pickle: also fetch pytorch_model.bin.
+        pickle: whether to download pytorch_model.bin too.
 
     Returns:
-        The folder, and the hash of its commit.
+        The downloaded folder, and the commit hash.
 
     Raises:
-        CheckpointError: the files cannot be fetched.
+        CheckpointError: the files cannot be downloaded.
     """
-    # Imported here, because the import takes a second, and the other commands do not need it.
+    # Imported here, because the import takes a second and other commands do not need the package.
     from huggingface_hub import snapshot_download
 
     try:
         folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
-    except Exception as error:  # Errors of the hub, HTTP, the network and the disk have no common class.
+    except Exception as error:  # Errors from the Hub, HTTP, the network and the disk share no base class.
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name} cannot be fetched: {reason}") from error
     return Path(folder), Path(folder).name

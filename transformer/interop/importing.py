@@ -1,4 +1,4 @@
-"""Implements the command `import`, which converts a Hugging Face model folder to this project's format."""
+"""Implements the `import` command, which converts a Hugging Face model folder to this project's format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.interop.reading import Imported, read_folder
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
-# Placeholder names, used if the languages of a model are unknown.
+# Placeholder names for a model whose languages are unknown.
 UNKNOWN = Languages(language("source"), language("target"))
 
 
@@ -34,19 +34,19 @@ def import_model(
     languages: tuple[str | None, str | None] = (None, None),
     say: Callable[[str], object] = lambda _: None,
 ) -> str:
-    """Convert a translation model of Hugging Face (`transformer.interop.families`) to one of our model folders.
+    """Convert a Hugging Face translation model of a supported family to a model folder in this project's format.
 
     Args:
-        source: a folder, or the name of a repository on the Hugging Face Hub, "owner/name", which is fetched.
-        output: folder to write; it must not exist, or be empty.
+        source: a folder, or a repository on the Hugging Face Hub, "owner/name", which is downloaded.
+        output: folder to write; a folder that exists must be empty.
         revision: revision of the repository; None for the newest.
-        allow_pickle: read pytorch_model.bin if there is no safetensors file.
+        allow_pickle: whether to read pytorch_model.bin if there is no safetensors file.
         tie: as in `read_folder`.
-        languages: codes of the source and target languages, which replace those in the folder; None keeps those.
-        say: function that receives one line about the memory that the model needs, before the model is loaded.
+        languages: codes of the source and target languages; None keeps the folder's language.
+        say: function that receives one line about the memory needed, before the model is loaded.
 
     Returns:
-        A report for the terminal: properties of the model, and decisions of the import.
+        Report for the terminal, with the model's properties and the decisions of the import.
 
     Raises:
         AtlasError: the model cannot be read, the output folder is in use, or a code is invalid.
@@ -75,9 +75,9 @@ def import_model(
 
 
 def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
-    """Return the folder, the name and the commit of a model; fetch it if `source` is not a folder."""
+    """Return the model's folder, name and commit, after a download if `source` is not a folder."""
     path = Path(source).expanduser()
-    # For a name that is too long, `Path.is_dir` would raise an error.
+    # `Path.is_dir` would raise an error for a name that is too long.
     if os.path.isdir(path):
         if revision is not None:
             raise CheckpointError(
@@ -100,7 +100,7 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
 
 
 def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
-    """Return the given languages, or else those of the folder; None if both are unknown."""
+    """Return the given languages, falling back to the folder's languages; None if neither language is known."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
     said = model.card.languages or UNKNOWN
@@ -108,7 +108,7 @@ def _languages(model: Imported, source: Language | None, target: Language | None
 
 
 def _check(folder: Path) -> None:
-    """Check that the written folder can be read again and computes finite numbers."""
+    """Check that the written folder can be loaded and that the model's outputs are finite."""
     translation = Translator.load(folder, "cpu").trace("1")
     if not np.isfinite(translation.log_probs).all():
         raise CheckpointError("The model's outputs are not finite: its weights overflow.")
@@ -140,7 +140,7 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
 
 
 def card(model: Imported, name: str, commit: str) -> str:
-    """Model card of the imported model: where it came from, what the import decided, and the original card."""
+    """Return the imported model's card: origin, decisions of the import, and original card."""
     title = f"{name.split('/')[-1]}, imported"
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"

@@ -1,4 +1,4 @@
-"""Reads the languages, the licence and the README of a Hugging Face model folder."""
+"""Reads the languages, licence and README in a Hugging Face model folder."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformer.text.languages import Languages, is_code, language
 CARD = "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
 HEAD = re.compile(r"\A---[ \t\r]*\n(.*?)\n---[ \t\r]*\n", re.DOTALL)
-# No licence has a name of more than 200 characters.
+# A licence name has at most 200 characters.
 LICENCE = re.compile(r"^license:(.{1,200})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """Description of a model, from the files of its folder.
+    """A model's description, from the files in the model folder.
 
     Attributes:
         languages: source and target languages; None if unknown.
         licence: licence in the header of README.md; empty if there is none.
-        text: README.md without its header. It is untrusted, so HTML and images are removed; a page would fetch the
-            images.
+        text: README.md without the header. HTML and images are removed, because the text is untrusted and a page would
+            fetch the images.
     """
 
     languages: Languages | None
@@ -34,10 +34,10 @@ class ModelCard:
 
 
 def read_card(folder: Folder, name: str) -> ModelCard:
-    """Read README.md and tokenizer_config.json of a folder; `name` is the name of the model.
+    """Read README.md and tokenizer_config.json in a folder; `name` is the model's name.
 
     Raises:
-        CheckpointError: one of these files cannot be read.
+        CheckpointError: a file cannot be read.
     """
     content = folder.read(CARD, may_be_empty=True) if folder.has(CARD) else b""
     text = content.decode("utf-8", errors="replace")
@@ -49,7 +49,7 @@ def read_card(folder: Folder, name: str) -> ModelCard:
 
 
 def _languages(folder: Folder, name: str) -> Languages | None:
-    """Return the languages in tokenizer_config.json, or else those in the model's name; None if neither has them."""
+    """Return the languages in tokenizer_config.json, or else in the model's name; None if neither states them."""
     settings = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     source, target = settings.get("source_lang"), settings.get("target_lang")
     if is_code(source) and is_code(target):

@@ -1,7 +1,7 @@
 """Converts a Hugging Face translation model folder to this project's format.
 
-All supported families (`transformer.interop.families`) have the architecture of the Transformer paper. They differ in
-norm placement, positional encoding, shared embeddings, vocabulary, and padding rows in the embeddings.
+All supported families (`transformer.interop.families`) have the architecture of "Attention Is All You Need". They
+differ in norm placement, positional encoding, shared embeddings, vocabulary, and padding rows in the embeddings.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-# Advice for models whose weights exist only as a pickle file.
+# Advice for models with weights only in a pickle file.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
-# Size limits, above all existing models, so that an invalid config.json cannot request all memory.
+# Size limits, larger than all existing models, so that an invalid config.json cannot make the import use up all memory.
 LARGEST = {
     "d_model": 8192,
     "encoder_layers": 64,
@@ -39,18 +39,18 @@ LARGEST = {
     "vocab_size": 1_000_000,
     "max_position_embeddings": 65_536,
 }
-# Output bias that makes a token's probability exactly 0 in float32, but is still finite in float16.
+# Output bias that gives a token probability 0 in float32, but is finite in float16.
 NEVER = -1e4
 
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """The contents of a Hugging Face folder in our format.
+    """Contents of a Hugging Face folder in this project's format.
 
     Attributes:
         config: model configuration.
-        weights: parameters by name, float32, as `named_parameters` lists them.
-        tokenizer: vocabulary of the model.
+        weights: float32 parameters by name, in the order of `named_parameters`.
+        tokenizer: the model's vocabulary.
         card: description of the model.
         notes: decisions of the import, one sentence each.
     """
@@ -71,19 +71,19 @@ def read_folder(
     revisions: bool = False,
     languages: tuple[str | None, str | None] = (None, None),
 ) -> Imported:
-    """Read a folder that Hugging Face's transformers has written for a translation model.
+    """Read a translation model folder written by Hugging Face's transformers.
 
     Args:
-        folder: folder with config.json, the weights, and the files of the tokenizer.
-        name: name of the model, which often contains its languages.
+        folder: folder with config.json, the weights, and the tokenizer files.
+        name: the model's name, which often contains the languages.
         allow_pickle: as in `Folder.weights`.
-        tie: use the target embedding if config.json ties two embeddings but their weights in the file differ.
-        revisions: whether the user can request another revision; if so, error messages suggest it.
-        languages: codes to use for a text that names no language, in a model with language tokens; None takes the
-            folder's.
+        tie: whether to use the target embedding for both if config.json ties two embeddings that differ in the file.
+        revisions: whether the user can request another revision; if so, error messages suggest one.
+        languages: source and target codes for texts that name no language, in a model with language tokens; None means
+            the folder's language.
 
     Raises:
-        CheckpointError: it is another kind of model, or a file is missing, damaged or does not match the others.
+        CheckpointError: the model is unsupported, or a file is missing, damaged or inconsistent with another file.
     """
     try:
         return _read(folder, name, allow_pickle=allow_pickle, tie=tie, revisions=revisions, languages=languages)
@@ -141,7 +141,7 @@ def _read(
 def _cut(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
-    """Remove embedding and output rows beyond the vocabulary, which are only padding to a round size."""
+    """Remove embedding and output rows beyond the vocabulary, which only pad the matrices to a round size."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -168,10 +168,10 @@ def _family(settings: dict[str, Any], folder: Folder) -> Family:
 
 
 def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """Return the configuration of the model, before rows without a token are removed.
+    """Return the model's configuration, before rows without a token are removed.
 
     Raises:
-        ValueError: our Transformer does not support the configuration.
+        ValueError: this project's Transformer does not support the configuration.
     """
     numbers = {name: whole(settings, name, LARGEST) for name in LARGEST}
     for what, key in {"attention heads": "attention_heads", "feed-forward units": "ffn_dim"}.items():

@@ -1,4 +1,4 @@
-"""Reads the tokenizer of a Hugging Face folder as a vocabulary of ours."""
+"""Converts the tokenizer in a Hugging Face folder to a vocabulary of this project."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from transformer.text.pair_tokenizer import IDS, SOURCE, TARGET, TARGET_IDS, Pai
 from transformer.text.segmenters import ONE_FILE
 from transformer.text.vocabulary import Vocabulary, target_codes
 
-# Symbols of the tokenizer, and the text that each usually has.
+# Special symbols of a tokenizer, with their usual text.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
-# Settings of decoding. They are in generation_config.json if that file exists.
+# Decoding settings, which are in generation_config.json if that file exists.
 OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
-# Maximum number of tokens or codes that a message lists; a folder may have thousands.
+# Maximum number of tokens or language codes listed in a message; a folder may have thousands.
 NAMED = 5
-# A file of older models that may list the language tokens.
+# File of older models that may list the language tokens.
 MAP = "special_tokens_map.json"
 
 
 class _Settings:
-    """Reads ids of symbols from the settings of a folder.
+    """Looks up symbol ids in a model folder's settings.
 
     Args:
         settings, generation: contents of config.json and generation_config.json.
@@ -45,7 +45,9 @@ class _Settings:
         self.forced = self._ids("forced_bos_token_id", (place,))
 
     def ids(self, key: str) -> Sequence[int]:
-        """Return the ids under a key. generation_config.json has priority for decoding, config.json for the model."""
+        """Return the ids under a key; for decoding settings, generation_config.json has priority, otherwise
+        config.json.
+        """
         return self._ids(key, self._places if key in OF_SEARCH else self._places[::-1])
 
     def _ids(self, key: str, places: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[int]:
@@ -72,23 +74,23 @@ def read_vocabulary(
     languages: tuple[str | None, str | None],
     notes: list[str],
 ) -> tuple[Vocabulary, tuple[str, ...], Languages | None]:
-    """Read the vocabulary of a folder.
+    """Read the vocabulary in a model folder.
 
     Args:
-        folder: folder of a model.
+        folder: model folder.
         family: family of the model.
-        settings, generation: contents of its config.json and generation_config.json.
-        rows: numbers of rows of the source embedding and of the target embedding.
-        languages: codes to use for a text that names no language; None takes those of the folder.
-        notes: list that receives the decisions of the import, one sentence each.
+        settings, generation: contents of config.json and generation_config.json.
+        rows: numbers of rows in the source embedding and the target embedding.
+        languages: source and target codes for texts that name no language; None means the folder's language.
+        notes: list to which the decisions of the import are appended, one sentence each.
 
     Returns:
-        The vocabulary, the additional symbols that end a translation in Hugging Face's `generate`, and the languages if
-        the vocabulary has language tokens.
+        The vocabulary; additional symbols that end a translation in Hugging Face's `generate`; and the languages, or
+        None if the vocabulary has no language tokens.
 
     Raises:
-        CheckpointError: a file is missing, or cannot be read.
-        ValueError: a file does not match the others, or the languages are unknown.
+        CheckpointError: a file is missing or cannot be read.
+        ValueError: a file is inconsistent with another file, or the languages are unknown.
     """
     tokenizing = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     files, source, target, special, byte_level = _files(folder, family, tokenizing, rows[0], notes)
@@ -102,8 +104,10 @@ def read_vocabulary(
     texts, given = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}, _Settings(settings, generation, len(target))
 
     def symbol(name: str) -> int:
-        """Return the symbol's id from the settings, or else the id of the symbol's usual text. Both vocabularies
-        must agree."""
+        """Return a special symbol's id from the settings, or else the id of the symbol's usual text.
+
+        If the settings do not state the id, the source and target vocabularies must agree on it.
+        """
         text = texts[name]
         number = (given.ids(f"{name}_id") or [source.get(text)])[0]
         if number is None or (not given.ids(f"{name}_id") and target.get(text) != number):
@@ -146,14 +150,14 @@ def _languages(
     start: int | None,
     wanted: tuple[str | None, str | None],
 ) -> tuple[dict[str, Any], Languages]:
-    """Return the `Affixes` fields of a model with language tokens, and its two languages.
+    """Return the `Affixes` fields of a model with language tokens, and the model's two languages.
 
     Args:
-        codes: ids of the language tokens, by code.
+        codes: language token ids, by language code.
         tokenizing: contents of tokenizer_config.json.
         forced: id of the forced first token; empty if there is none.
-        start: id of the start symbol, if it is a language token.
-        wanted: codes of the source and target languages, which replace those in the settings.
+        start: id of the start symbol if it is a language token, otherwise None.
+        wanted: codes of the source and target languages; None means the language in the settings.
 
     Raises:
         ValueError: a language has no token, or no language is given.
@@ -177,7 +181,7 @@ def _languages(
         found += matching
     last = tokenizing.get("legacy_behaviour") is True or tokenizing.get("tokenizer_class") in CODE_LAST
     fields: dict[str, Any] = {"languages": dict(codes), "source": found[0], "code_last": last}
-    # A model whose start symbol is a language token writes only that language.
+    # A model with a language token as start symbol writes only that language.
     more = {"target": found[1]} if start is None else {"start": codes[found[1]]}
     return {**fields, **more}, Languages(language(found[0]), language(found[1]))
 
@@ -186,8 +190,8 @@ class _Files(NamedTuple):
     """Files of a tokenizer.
 
     Attributes:
-        files: content of each file of our vocabulary, by name.
-        source, target: ids of the tokens on each side, by text.
+        files: contents of this project's vocabulary files, by file name.
+        source, target: token ids on each side, by text.
         special: texts of special tokens, some of which may be language tokens.
         byte_level: whether the tokenizer is byte-level.
     """
@@ -252,7 +256,7 @@ def _one_file(document: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
 
 
 def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
-    """Return the texts of additional special tokens, in the order of their ids."""
+    """Return the texts of additional special tokens, in id order."""
     more = folder.json(MAP) if folder.has(MAP) else {}
     names = ("additional_special_tokens", "extra_special_tokens")
     found = [each for values in (tokenizing, more) for name in names for each in values.get(name) or ()]
@@ -261,7 +265,7 @@ def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
 
 
 def _numbered(model: bytes, family: Family) -> dict[str, int]:
-    """Return the ids of all tokens: first the special ones of the family, then those of the SentencePiece model."""
+    """Assign ids to all tokens: first the family's special tokens, then those of the SentencePiece model."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     tokens = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
     return {text: number for number, text in enumerate(dict.fromkeys((*family.before, *tokens)))}

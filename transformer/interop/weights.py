@@ -1,4 +1,4 @@
-"""Converts a Hugging Face translation model's tensors to this project's parameter names."""
+"""Converts the tensors of a Hugging Face translation model to this project's parameter names and shapes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS
 
-# A position table counts as sinusoidal if no number differs by more than this from the formula.
+# Largest absolute difference from the formula at which a position table still counts as sinusoidal.
 SAME_POSITIONS = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 POSITIONS = {side: f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}
-# Our names within a layer, and theirs. Here, the three input projections of an attention are one matrix.
+# Module names within a layer, in this project and in Hugging Face. In
+# this project, one matrix holds the query, key and value projections.
 ATTENTION = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 NORMS = {
     "self_attention_residual.norm": "self_attn_layer_norm",
@@ -32,10 +33,11 @@ PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_at
 def embeddings(
     found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
-    """Return the embeddings of a file, and which of them are shared, as in `TransformerConfig.tied_embeddings`.
+    """Return the embeddings by this project's names, and which of them are tied, as in
+    `TransformerConfig.tied_embeddings`.
 
-    The file may name up to four embedding tensors. If config.json ties two of them, one may be missing. config.json is
-    often wrong, so two tied tensors with different values are an error, unless `tie` is set.
+    The weights file may contain up to four embedding tensors. If config.json ties two of them, one may be missing.
+    config.json is often wrong, so two tied tensors with different values are an error, unless `tie` is set.
     """
     shares = flag(settings, "share_encoder_decoder_embeddings", True)
     ties = flag(settings, "tie_word_embeddings", True)
@@ -81,13 +83,13 @@ def embeddings(
 
 
 def positions(found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
-    """Return the position tables of a file if they differ from the sinusoidal formula; otherwise nothing.
+    """Return the model's position tables if they differ from the sinusoidal formula, otherwise an empty dict.
 
     Args:
-        found: tensors of the file; the position tables are removed from it.
+        found: tensors in the weights file; the position tables are removed.
         family: family of the model.
-        most, width: number of positions, and number of values in each.
-        notes: list that receives the decisions of the import.
+        most, width: number of positions, and number of values per position.
+        notes: list to which the decisions of the import are appended.
     """
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
     unused = family.unused_positions
@@ -121,7 +123,7 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
 
 
 def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """Remove the weights of all layers and of the norms around them from `found`; return them by our names."""
+    """Remove the weights of all layers and surrounding norms from `found`; return them by this project's names."""
     weights = {}
     for stack, side, count in (
         ("encoder", "source", config.encoder_layers),
@@ -138,7 +140,7 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
 
 
 def output_bias(found: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
-    """Return the bias of the output layer, one number per row.
+    """Return the output layer's bias, one number per row.
 
     transformers does not extend the bias when it pads the embedding with rows; missing numbers become 0.
     """
@@ -147,7 +149,7 @@ def output_bias(found: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
 
 
 def _formula(family: Family, rows: int, width: int) -> Tensor:
-    """Return the positions that transformers computes: all sines, then all cosines (one fewer if width is odd)."""
+    """Return transformers' position table: all sines, then all cosines (one fewer if the width is odd)."""
     if width % 2 == 0:
         return torch.from_numpy(ENCODINGS[family.positions].table(rows, width)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
@@ -163,7 +165,7 @@ def _taken(found: dict[str, Tensor], name: str) -> Tensor:
 
 
 def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
-    """Return the weights of a layer by our names, and remove them from `found`."""
+    """Remove a layer's weights from `found`; return them by this project's names."""
     theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:

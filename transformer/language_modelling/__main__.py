@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.language_modelling`."""
+"""Entry point of `python -m transformer.language_modelling`."""
 
 from transformer.commands.language_model import main
 

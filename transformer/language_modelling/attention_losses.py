@@ -1,4 +1,4 @@
-"""Held-out losses of language models that differ only in the type of attention."""
+"""Held-out losses of language models that differ only in attention type (full, local or compressed)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from transformer.files.records import Record
 
 @dataclass(frozen=True)
 class AttentionLoss:
-    """Held-out loss of one trained model.
+    """Held-out loss of one trained language model.
 
     Attributes:
         attention, seed, parameters: the model's attention type, random seed and number of parameters.
         held_out: mean loss on held-out texts, nats per token.
-        seconds: duration of the training.
+        seconds: training time, in seconds.
     """
 
     attention: Attention
@@ -31,15 +31,15 @@ class AttentionLoss:
 
 @dataclass(frozen=True)
 class RecordedLosses(Record):
-    """Losses on held-out texts that a command has measured and recorded.
+    """Recorded held-out losses of several language models.
 
     Attributes:
-        losses: losses of every model.
+        losses: the models' losses.
         context: number of tokens that a model reads in one pass.
-        block, stride: sizes of local and of compressed attention.
-        tokens: number of tokens of the held-out texts.
+        block, stride: block size of local attention, and stride of compressed attention.
+        tokens: number of tokens in the held-out texts.
         model, training, machine: descriptions in words.
-        command: command that trains and measures again.
+        command: shell command that repeats the training and the measurement.
     """
 
     losses: tuple[AttentionLoss, ...]
@@ -53,7 +53,7 @@ class RecordedLosses(Record):
     command: str
 
     def _written(self) -> dict[str, Any]:
-        # The file keeps the name that older versions read.
+        # The file still uses the old key `pieces`, because older versions read the file.
         return {"pieces" if name == "tokens" else name: value for name, value in vars(self).items()}
 
     @classmethod
@@ -61,11 +61,11 @@ class RecordedLosses(Record):
         return values | {"tokens": values["pieces"]}
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
-        """Return the losses of the models with one type of attention, one per seed."""
+        """Return the losses of all models with the given attention type, one per seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of the values, and their largest distance from it."""
+    """Return the mean of the values, and the largest distance of a value from the mean."""
     mean = float(np.mean(values))
     return mean, float(np.abs(np.array(values) - mean).max())

@@ -1,4 +1,4 @@
-"""Computes attention maps of a language model for full, local and compressed attention."""
+"""Attention maps of a language model with full, local or compressed attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """Attention weights of all heads of a language model on one text.
+    """Attention weights of all heads in a language model on one text.
 
     Attributes:
-        tokens: the T tokens, beginning with the start symbol; spans refer to the text.
+        tokens: T input tokens, beginning with the start symbol; spans refer to the text.
         weights: attention weights, float32 [L, H, T, S].
         allowed: attention mask, bool [T, S]; False for masked cells.
-        columns: 0-based positions of the tokens that each of the S keys represents.
+        columns: for each of the S keys, the 0-based positions of the tokens that the key represents.
         config: model configuration.
     """
 
@@ -41,7 +41,7 @@ class AttentionMap:
 
     @property
     def cells(self) -> int:
-        """Number of cells that one head computes, including masked ones."""
+        """Number of weights that one head computes, including masked ones."""
         return cells(self.config, len(self.tokens))
 
 
@@ -49,10 +49,10 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     """Run a language model on the start symbol and a text, and return the attention map.
 
     Args:
-        model: in evaluation mode.
-        tokenizer: model tokenizer.
-        text: at least one character.
-        most: maximum number of tokens of a map.
+        model: model in evaluation mode.
+        tokenizer: the model's tokenizer.
+        text: text to read, at least one character.
+        most: maximum number of tokens in a map.
 
     Raises:
         TextError: the text is empty, or has more tokens than `most`.
@@ -80,10 +80,11 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
 
 def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
-    """Return the attention weights [L, B, H, T, S] for tokens [B, T]; cells that local attention skips are 0.
+    """Return the attention weights [L, B, H, T, S] for token ids [B, T]; cells that local attention skips are 0.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
+        tokens: token ids.
     """
     record = Recorder(details=False)
     with torch.inference_mode():
@@ -96,7 +97,7 @@ def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
 
 
 def may_look(config: TransformerConfig, length: int) -> Tensor:
-    """Return the attention mask for a text of T = `length` tokens, bool [T, S]; True if the query can see the key."""
+    """Return the attention mask for `length` tokens, bool [T, S]; True where the query can see the key."""
     if config.attention == "local":
         return local_mask(length, config.block)
     return compressed_mask(length, config.stride) if config.attention == "compressed" else causal_mask(length)

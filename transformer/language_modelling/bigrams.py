@@ -1,4 +1,4 @@
-"""A bigram model, which predicts a token from the previous one: a baseline for a language model's perplexity."""
+"""Bigram model, which predicts each token from the previous one: a baseline for a language model's perplexity."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ DISCOUNT = 0.75
 
 
 class Bigrams:
-    """Probabilities of a token given the previous token, estimated by counting pairs in texts.
+    """Probabilities of a token given the previous token, estimated by counting token pairs in texts.
 
     The estimate is interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic
-    Dependences in Stochastic Language Modelling", section 2). DISCOUNT is subtracted from the count of every pair. The
-    probability that this frees is distributed by the counts of single tokens, each increased by one.
+    Dependences in Stochastic Language Modelling", section 2). DISCOUNT is subtracted from every pair's count. The freed
+    probability is distributed in proportion to single-token counts plus one.
 
     Args:
         texts: token ids of each text.
-        size: number of tokens V.
+        size: number of tokens V in the vocabulary.
         start: id of the start symbol, which precedes each text.
     """
 
@@ -26,7 +26,7 @@ class Bigrams:
         self.start = start
         self._single = np.ones(size)
         self._pairs: dict[tuple[int, int], int] = {}
-        # For each token: the number of tokens that follow it, and the number of different ones.
+        # For each token: how many tokens follow it, counted with repetitions and without.
         self._followed, self._kinds = np.zeros(size), np.zeros(size)
         for text in texts:
             for pair in zip((start, *text), text, strict=False):
@@ -38,11 +38,11 @@ class Bigrams:
         self._single /= self._single.sum()
 
     def single(self, text: Sequence[int]) -> float:
-        """Log-probability of a text, nats, if tokens were independent."""
+        """Return a text's log-probability in nats if tokens were independent."""
         return float(np.log(self._single[list(text)]).sum())
 
     def log_prob(self, text: Sequence[int]) -> float:
-        """Log-probability of a text after the start symbol, nats."""
+        """Return a text's log-probability in nats, given the start symbol."""
         return float(sum(np.log(self._probability(*pair)) for pair in zip((self.start, *text), text, strict=False)))
 
     def _probability(self, before: int, token: int) -> float:

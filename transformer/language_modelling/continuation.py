@@ -24,14 +24,14 @@ def continue_text(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Translation:
-    """Continue a text, which may be empty.
+    """Continue a text with a language model; the text may be empty.
 
     Args:
-        model: in evaluation mode.
-        tokenizer: model tokenizer.
+        model: model in evaluation mode.
+        tokenizer: the model's tokenizer.
         text: text to continue.
         settings: decoding method and parameters.
-        limit: maximum number of tokens to generate, at least 1; lower if the model has too few learned positions.
+        limit: maximum number of tokens to generate, at least 1; fewer are generated if the learned positions run out.
         constraints: required and banned tokens in the continuation.
         capture: whether beam search returns a search tree.
 

@@ -1,4 +1,4 @@
-"""Cost of attention as a function of text length."""
+"""Memory and time of attention as a function of text length."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from transformer.config import Attention, TransformerConfig
 from transformer.files.records import Record
 
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
-# Each length is twice the previous one, so that they are evenly spaced on a logarithmic axis.
+# Each length is twice the previous one, so that the lengths are evenly spaced on a logarithmic axis.
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-# Bytes of a number in a weight, a key or a value: float32.
+# Bytes per number in weights, keys and values, which are float32.
 NUMBER_BYTES = 4
-# Slopes are fitted to the lengths from here on. In a shorter text, everything around the attention takes most of the
-# time.
+# Minimum text length, in tokens, for fitting how costs grow with
+# length. In shorter texts, most time is spent outside attention.
 FITTED_FROM = 512
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one pass over a text.
+    """Cost of one forward pass over a text.
 
     Attributes:
-        attention: attention of the model.
-        length: number of tokens of the text.
-        weights: bytes of the attention weights of one head of one layer.
-        keys_and_values: bytes of the keys and values that this head reads.
+        attention: the model's attention type.
+        length: number of tokens in the text.
+        weights: size of one head's attention weights, bytes.
+        keys_and_values: size of the keys and values that one head reads, bytes.
         seconds: duration of the pass.
     """
 
@@ -42,13 +42,13 @@ class Cost:
 
 @dataclass(frozen=True)
 class RecordedCosts(Record):
-    """Costs that a command has measured and recorded.
+    """Recorded measurements of the cost of attention.
 
     Attributes:
-        costs: cost of every attention at every length.
+        costs: cost of every attention type at every length.
         model: description of the measured model.
         machine: description of the machine.
-        command: command that repeats the measurement.
+        command: shell command that repeats the measurement.
     """
 
     costs: tuple[Cost, ...]
@@ -58,10 +58,10 @@ class RecordedCosts(Record):
 
 
 def cells(config: TransformerConfig, length: int) -> int:
-    """Number of attention weights of one head that reads a text of T tokens.
+    """Return the number of attention weights that one head computes for a text with T = `length` tokens.
 
-    Full attention has T times T weights. Local attention has the squared size of a block, times the number of blocks.
-    Compressed attention has T times ceil(T / stride).
+    Full attention computes T * T weights. Local attention computes the squared block size, times the number of blocks.
+    Compressed attention computes T * ceil(T / stride) weights.
     """
     if config.attention == "local":
         width = min(config.block, length)
@@ -70,7 +70,7 @@ def cells(config: TransformerConfig, length: int) -> int:
 
 
 def keys(config: TransformerConfig, length: int) -> int:
-    """Number of keys that one head has for a text of T tokens."""
+    """Return the number of keys that one head computes for a text with `length` tokens."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
 
@@ -78,8 +78,8 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
     """Return the exponent k of the power law c T^k fitted to the values, by least squares on logarithmic axes.
 
     Args:
-        lengths: at least two different lengths T.
-        values: above 0.
+        lengths: text lengths T, at least two of them distinct.
+        values: positive values, one per length.
     """
     if len(set(lengths)) < 2:
         raise ValueError(f"a slope needs at least two different lengths, not {len(set(lengths))}")
@@ -88,12 +88,14 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
 
 
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
-    """Return each attention type's slope of a quantity, fitted to texts of at least `first` tokens.
+    """Return, for each attention type, the exponent with which a cost grows with text length.
 
     Attention types with fewer than two measured lengths are omitted.
 
     Args:
-        quantity: a field of `Cost`.
+        costs: measured costs.
+        quantity: name of the `Cost` field to fit.
+        first: minimum text length.
     """
     found = {}
     for attention in ATTENTIONS:

@@ -1,4 +1,4 @@
-"""Measures the memory and time that attention takes on the current machine."""
+"""Measures how much memory and time attention takes on the current machine."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTE
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
 
-# One head is enough, because the attention of a larger model costs a multiple of one head.
+# One head is enough, because the cost of attention is proportional to the number of heads.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
-# Limits of one pass, so that other users do not wait: bytes, share of the machine's free memory, and seconds.
+# Limits for one forward pass, so that other users do not wait: bytes, fraction of free memory, and seconds.
 MAX_BYTES, SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
-# Number of tensors of the map's size that a pass holds at the same time: scores, masked scores, weights, mask.
+# Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights, mask.
 HELD = 4
-# If the text becomes twice as long, a pass takes at most this many times as long.
+# Upper bound on the factor by which a forward pass takes longer when the text becomes twice as long.
 GROWTH = 4
 
 
 def configuration(attention: Attention) -> TransformerConfig:
-    """The configuration of the measured model."""
+    """Return the configuration of the model to measure."""
     return decoder_only(
         vocabulary=256,
         d_model=64,
@@ -42,15 +42,16 @@ def configuration(attention: Attention) -> TransformerConfig:
 def measurements(
     lengths: Sequence[int] = LENGTHS, repeats: int = REPEATS, available: int | None = None
 ) -> Iterator[Cost]:
-    """Yield the cost of each attention at each length, the shortest length first; each is measured on demand.
+    """Yield the cost of each attention type at each length, shortest length first; each is measured on demand.
 
-    A length that exceeds the limits of memory or time is left out. The weights are stored, as for a visible map and as
-    in training on a CPU. A fused kernel computes as many weights without storing them (Dao et al. 2022,
-    "FlashAttention").
+    Lengths that would exceed the memory or time limits are skipped. Attention weights are stored, as they are for
+    displaying a map or for training on a CPU. A fused kernel would compute the same number of weights without storing
+    them (Dao et al. 2022, "FlashAttention").
 
     Args:
         lengths: numbers of tokens, each twice the previous one.
-        available: free bytes of the machine; None if unknown.
+        repeats: number of timed passes per measurement.
+        available: free memory in bytes; None if unknown.
     """
     room = MAX_BYTES if available is None else min(MAX_BYTES, SHARE * available)
     models: dict[Attention, Transformer] = {each: _model(each) for each in ATTENTIONS}
@@ -64,18 +65,19 @@ def measurements(
 
 
 def peak_bytes(config: TransformerConfig, length: int) -> int:
-    """Approximate peak number of bytes of a pass over a text with `length` tokens."""
+    """Return the approximate peak memory, in bytes, of a forward pass over `length` tokens."""
     return HELD * NUMBER_BYTES * config.heads * cells(config, length)
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """Measure a pass over a text of random tokens: the bytes of its tensors, and the seconds of the fastest pass.
+    """Measure a forward pass over random tokens: bytes of attention weights, keys and values, and the shortest
+    duration.
 
-    The fastest pass is the one that other processes have disturbed least.
+    The shortest of several durations counts, because other processes disturbed that pass least.
 
     Args:
-        model: in evaluation mode.
-        length: number of tokens of the text.
+        model: model in evaluation mode.
+        length: number of tokens.
         repeats: number of timed passes, after one untimed pass.
     """
     tokens = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
@@ -93,11 +95,11 @@ def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
 
 
 class _Sizes(Recorder):
-    """Records the sizes of a run's tensors instead of the tensors.
+    """Recorder that adds up the sizes of recorded tensors instead of storing the tensors.
 
     Attributes:
-        weights: bytes of all attention weights.
-        keys_and_values: bytes of the keys and values that queries have read.
+        weights: total size of attention weights, bytes.
+        keys_and_values: total size of keys and values, bytes.
     """
 
     def __init__(self) -> None:

@@ -19,11 +19,11 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class TextLikelihood:
-    """How well texts were predicted, each by itself and without its end, as in `score_text`.
+    """How well texts were predicted. Each text is read alone, and its end symbol does not count, as in `score_text`.
 
     Attributes:
-        texts, tokens, words, bytes: numbers of texts, tokens, words between white space, and bytes in UTF-8.
-        log_prob: log-probability of all texts, nats.
+        texts, tokens, words, bytes: numbers of texts, tokens, words between white space, and UTF-8 bytes.
+        log_prob: total log-probability of all texts, nats.
     """
 
     texts: int
@@ -39,7 +39,7 @@ class TextLikelihood:
 
     @property
     def per_word(self) -> float:
-        """Perplexity per word, exp(-log_prob / words), which does not depend on the vocabulary."""
+        """Perplexity per word, exp(-log_prob / words), comparable between vocabularies."""
         return math.exp(-self.log_prob / self.words)
 
     @property
@@ -54,7 +54,7 @@ class TextLikelihood:
 
 
 def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split texts into those that fit into the model's positions, and those that are too long."""
+    """Return the texts that fit into the model's positions, and the texts that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
     for text in texts:
@@ -66,7 +66,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
     """Measure how well a language model predicts texts.
 
     Raises:
-        TextError: there are no texts, or one has more tokens than the model has positions.
+        TextError: there are no texts, or a text has more tokens than the model has positions.
     """
     return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
 
@@ -74,15 +74,15 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> TextLikelihood:
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[TextLikelihood, TextLikelihood]:
-    """Measure how well unigram and bigram counts predict the texts.
+    """Measure how well unigram and bigram counts predict texts.
 
     Args:
-        loaded: the model; its vocabulary splits the texts into tokens.
+        loaded: language model whose vocabulary splits the texts into tokens.
         texts: texts to predict.
-        training: texts to count in.
+        training: texts to count tokens in.
 
     Returns:
-        The prediction by single tokens, and the prediction by pairs.
+        Likelihood under the unigram counts, and likelihood under the bigram counts.
     """
     tokenizer = loaded.tokenizer
     counted = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
@@ -94,7 +94,7 @@ def evaluate_baselines(
 
 
 def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
-    """Log-probability of each text, given as token ids, nats, float64 [N].
+    """Return the log-probability in nats of each text, given as token ids, float64 [N].
 
     Texts of similar length are read in one batch.
     """
@@ -109,7 +109,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
         taken = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
-        # A token's position shows whether it is padding, because padding may be an ordinary token, as in GPT-2.
+        # Detect padding by position, because the padding token may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(tokens.shape[1], device=device) < lengths[:, None]
         found[members] = (taken * real).sum(dim=1).cpu().numpy()
@@ -119,7 +119,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> TextLikelihood:
-    """Measure the prediction of texts, given a function that returns the log-probability of their tokens."""
+    """Measure how well texts are predicted by `log_prob`, which maps token ids to a total log-probability."""
     texts = [valid(text) for text in texts]
     encoded = [[token.id for token in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):

@@ -1,7 +1,7 @@
 """Finds previous-token heads and induction heads.
 
-Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after an earlier
-occurrence of its own token. For that, a head in a lower layer has copied each token to the next position.
+An induction head looks at the token after an earlier occurrence of the current token (Olsson et al. 2022, "In-context
+Learning and Induction Heads"). This works because a head in a lower layer has copied each token to the next position.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
-# A head gets a name if the corresponding score, a share of attention, is above this threshold. Clark et al. 2019
-# (section 3.1) require more than half for previous-token heads; Olsson et al. give no threshold.
+# Minimum score, a share of a head's attention, at which the head gets a name. Clark et al. 2019 (section 3.1) require
+# more than half for previous-token heads; Olsson et al. give no threshold.
 THRESHOLD = 0.5
-# The name of a head whose score is above THRESHOLD, by the name of the score.
+# Head names, by score: a head gets the name if that score is above THRESHOLD.
 NAMES = {"previous": "previous token", "induction": "induction", "duplicate": "same token before"}
 
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """Each head's mean attention to the tokens that an ideal previous-token, induction or duplicate-token head attends
-    to, float64 [L, H].
+    """Mean attention of each head to the tokens that an ideal copying head would look at, float64 [L, H].
 
     Attributes:
         previous: attention to the token before the query.
-        induction: attention to the token after the earlier occurrence of the query's token; the paper's prefix
-            matching.
-        duplicate: attention to the earlier occurrence itself.
+        induction: attention to the token after an earlier occurrence of the query's token; prefix matching in Olsson et
+            al.
+        duplicate: attention to the earlier occurrence of the query's token.
     """
 
     previous: np.ndarray
@@ -42,22 +41,22 @@ class HeadScores:
 
 
 def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED) -> HeadScores:
-    """Measure the scores on random patterns. Each occurs twice, so that only the repetition predicts the next token.
+    """Score the heads on random patterns. Each pattern occurs twice, so that only the repetition is predictable.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
         patterns: number of patterns to average over.
-        length: number of tokens of each pattern, all different.
-        seed: seed of the patterns.
+        length: number of tokens in each pattern, all distinct.
+        seed: random seed of the patterns.
 
     Raises:
-        ValueError: the vocabulary has too few tokens for such a pattern, or a key stands for several tokens.
+        ValueError: the vocabulary has too few tokens for a pattern, or a key represents several tokens.
         DeviceError: the device ran out of memory, or does not respond.
     """
     if model.config.attention == "compressed":
         raise ValueError("the scores need single tokens as keys, but this model compresses several tokens to one key")
     symbols = model.symbols
-    # A pattern contains only tokens of ordinary text.
+    # Use only tokens of ordinary text in a pattern.
     ordinary = torch.tensor([token for token in range(model.config.target_vocabulary) if not symbols.role(token)])
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
@@ -73,7 +72,12 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:
-    """The scores of weights [L, B, H, T, T] on texts of a start symbol and a pattern of `length` tokens, twice."""
+    """Compute head scores from weights [L, B, H, T, T] on texts with one pattern, twice, after the start symbol.
+
+    Args:
+        weights: attention weights.
+        length: number of tokens in the pattern, which occurs twice.
+    """
     queries = np.arange(1, weights.shape[-2])
     again = queries[length:]
 
@@ -84,18 +88,18 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 
 def earlier_occurrences(tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """For each position of a text, the earlier positions with the same token."""
+    """Return, for each position in a text, the earlier positions with the same token."""
     return tuple(tuple(before for before in range(at) if tokens[before] == token) for at, token in enumerate(tokens))
 
 
 def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
-    """The scores in any text; `induction` and `duplicate` are NaN if no token occurs twice.
+    """Compute head scores from the attention on any text; `induction` and `duplicate` are NaN if no token repeats.
 
-    These two are averaged over the positions whose token occurred before.
+    Scores for induction and duplicates are averaged over positions whose token occurred earlier in the text.
 
     Args:
         weights: attention weights, [L, H, T, T].
-        tokens: ids of the T input tokens, beginning with the start symbol.
+        tokens: T input token ids, beginning with the start symbol.
     """
     queries = np.arange(1, len(tokens))
     again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]

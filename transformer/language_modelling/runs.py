@@ -1,4 +1,4 @@
-"""Runs (requests) that a language model answers."""
+"""Run types (requests) that a language model answers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from transformer.values.translation import TracedTranslation
 
 @dataclass(frozen=True)
 class TextContinuationRun(Run[TracedTranslation]):
-    """Continues a text, and returns the trace, token ranks and logit lens with the continuation.
+    """Continues a text; returns the continuation with its trace, token ranks and logit lens.
 
     Attributes:
         text, settings, limit, forced, suppressed: as in `transformer.language_modelling.tracing.trace_continuation`.
 
-    Raises: the errors of that function.
+    Raises: as in `trace_continuation`.
     """
 
     text: str
@@ -53,7 +53,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Token ids follow the order of the merges, so frequent tokens have low ids.
+        # Estimate frequency from the id: merges are ordered by frequency, so frequent tokens have low ids.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 
@@ -76,7 +76,7 @@ class UnmaskedRun(Run[Trace]):
 
 @dataclass(frozen=True)
 class TextScoreRun(Run[tuple[TextScore, Trace]]):
-    """Scores a text, and returns the model's trace with the score.
+    """Scores a text; returns the score and the model's trace.
 
     Raises: as in `transformer.language_modelling.tracing.trace_text`.
     """
@@ -95,7 +95,7 @@ class CopyingRun(Run[HeadScores]):
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for a pattern, or its device fails.
+        AtlasError: the model has too few learned positions for a pattern, or the device fails.
     """
 
     message = "Reading random patterns …"

@@ -1,4 +1,4 @@
-"""The probability of a text: the product of the probabilities of each token given the tokens before it."""
+"""A text's probability: the product of each token's probability given all previous tokens."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class TextScore:
-    """The log-probabilities that a language model gives a text.
+    """Log-probabilities that a language model assigns to a text.
 
     Attributes:
-        text: as typed, except for halves of surrogate pairs (`transformer.text.normalisation.valid`).
-        tokens: of the text, N.
+        text: text as typed, without unpaired surrogates (`transformer.text.normalisation.valid`).
+        tokens: N tokens of the text.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
 
@@ -31,27 +31,27 @@ class TextScore:
 
     @property
     def log_prob(self) -> float:
-        """Log-probability of the whole text, nats: the logarithm of the product of all probabilities."""
+        """Log-probability of the whole text, nats."""
         return float(self.log_probs.sum())
 
     @property
     def probability(self) -> float:
-        """The product of all probabilities; 0 if it is too small for a float."""
+        """Probability of the whole text; 0 if it is too small for a float."""
         return math.exp(self.log_prob)
 
     @property
     def perplexity(self) -> float:
-        """The number of equally likely tokens among which the model would be as uncertain, exp(-log_prob / N)."""
+        """Perplexity, exp(-log_prob / N)."""
         return math.exp(-self.log_prob / len(self.tokens))
 
     @property
     def words(self) -> int:
-        """The number of words between white space."""
+        """Number of words, split at white space."""
         return len(self.text.split())
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per byte of the text in UTF-8, which do not depend on the vocabulary."""
+        """Negative log-probability in bits per UTF-8 byte, comparable between vocabularies."""
         return -self.log_prob / math.log(2) / len(self.text.encode())
 
 
@@ -59,9 +59,9 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
     """Score a text that a language model reads after the start symbol.
 
     Args:
-        model: in evaluation mode.
-        tokenizer: model tokenizer.
-        text: at least one character; its end is not scored.
+        model: model in evaluation mode.
+        tokenizer: the model's tokenizer.
+        text: text of at least one character; the end symbol is not scored.
 
     Raises:
         TextError: the text is empty, or has more tokens than the model has learned positions.

@@ -24,20 +24,20 @@ from transformer.values.translation import LogitLens, TracedTranslation
 
 
 def most_tokens(loaded: LanguageModel) -> int:
-    """Maximum number of tokens of a traced text, without the start symbol."""
+    """Return the maximum number of tokens in a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
     # The start symbol takes one of the learned positions.
     return MAX_TOKENS if limit is None else min(MAX_TOKENS, limit - 1)
 
 
 def check_length(loaded: LanguageModel, text: str) -> None:
-    """Check that a text is short enough for a trace.
+    """Check that a text is short enough to be traced.
 
     Raises:
-        TextError: the text is too long; the message gives its length and the limit.
+        TextError: the text is too long; the message states the length and the limit.
     """
     most = most_tokens(loaded)
-    # Splitting a very long text into tokens would take seconds.
+    # Tokenizing a very long text would take seconds, so count its characters instead.
     tokens = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if tokens is None or tokens > most:
         length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
@@ -56,24 +56,24 @@ def trace_continuation(
     forced: Sequence[int] = (),
     suppressed: Set[int] = frozenset(),
 ) -> TracedTranslation:
-    """Continue a text, and keep everything that was computed.
+    """Continue a text, and return the continuation together with a trace of the model.
 
     Args:
-        loaded: the model, with full attention.
-        text: the beginning; it may be empty.
-        settings: how tokens are chosen.
-        limit: maximum number of tokens to write; fewer if the model has too few learned positions.
-        forced: ids of the tokens that the continuation begins with.
-        suppressed: ids of tokens that must not be taken after them.
+        loaded: language model with full attention.
+        text: text to continue, which may be empty.
+        settings: decoding method and parameters.
+        limit: maximum number of tokens to generate; fewer are generated if the learned positions run out.
+        forced: token ids with which the continuation must begin.
+        suppressed: token ids that must not be generated after `forced`.
 
     Raises:
-        TextError: the beginning is too long.
+        TextError: the text is too long.
         DeviceError: the device ran out of memory.
         ValueError: a setting is out of range, or the vocabulary has no such token.
 
     Returns:
-        The continuation. Its trace is that of the model reading everything, including the beginning. Its ranks and
-        logit lens are those of the tokens written.
+        Continuation, trace, ranks and logit lens. The trace covers the text and the continuation; ranks and logit lens
+        cover only the continuation.
     """
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
@@ -100,7 +100,7 @@ def trace_continuation(
 
 
 def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
-    """Score a text, and return the model's trace with the score.
+    """Score a text; return the score and the model's trace.
 
     Raises:
         TextError: the text is empty or too long.
@@ -113,10 +113,10 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
 
 
 def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """Run the model on a traced text again, without the causal mask, so that every query sees later tokens.
+    """Rerun the model on a traced text without the causal mask, so that every query sees later tokens.
 
     Args:
-        loaded: model that made the trace, with full attention.
+        loaded: language model that produced the trace, with full attention.
         trace: trace of the text.
 
     Raises:
@@ -128,12 +128,11 @@ def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
 
 
 def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) -> Reader:
-    """Return a `Reader` that records all activations of a language model."""
     model = loaded.model
     cache = model.start_cache(edits=edits_of([interventions], model.config))
     return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
 
 
 def _read(reader: Reader, tokens: Sequence[int]) -> Trace:
-    """Trace a text, given by token ids without the start symbol."""
+    """Trace a text given by token ids, without the start symbol."""
     return reader.read(reader.vocabulary.decode(tokens), reader.vocabulary.tokens(tokens))[0]

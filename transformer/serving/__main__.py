@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.serving`."""
+"""Entry point of `python -m transformer.serving`."""
 
 from transformer.commands.serve import main
 

@@ -1,7 +1,7 @@
-"""Encodes and decodes a model server's answers: results of runs as MessagePack, errors as JSON.
+"""Encodes and decodes a model server's answers: results as MessagePack, errors as JSON.
 
 Results are encoded field by field, arrays as data type, shape and raw bytes. Nothing is compressed, because arrays of
-floats hardly get smaller. Answers contain only numbers and text.
+floats hardly get smaller. Answers contain only numbers and text, no code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500
-# Errors with messages for the user, whether they were raised on the server or on the client.
+# Errors with messages for the user, raised on the server or on the client.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
 } | {"ValueError": ValueError}
@@ -30,12 +30,12 @@ ERRORS: Mapping[str, type[ValueError]] = {
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply to a request.
+    """HTTP reply to a request.
 
     Attributes:
         status: HTTP status.
         kind: media type of the body, `JSON` or `ARCHIVE`.
-        body: content of the reply.
+        body: contents of the reply.
     """
 
     status: int
@@ -44,12 +44,12 @@ class Reply:
 
 
 class Answer(Envelope, omit_defaults=True):
-    """The content of a reply.
+    """Decoded body of a reply.
 
     Attributes:
-        device: device of the model; only in the reply to `IDENTITY`.
+        device: the model's device; only in the reply to `IDENTITY`.
         error, message: class name and message of an exception; empty if there was none.
-        run: class name of the run that is answered.
+        run: class name of the run that was computed.
         result: result of the run, still encoded.
     """
 
@@ -78,9 +78,9 @@ def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
 
 
 def identity_of(reply: Reply, address: str, model: str) -> str:
-    """Return the device that the server named in its reply about its identity.
+    """Return the device that a server states in its identity reply.
 
-    Raises: the errors of `result_of`.
+    Raises: as in `result_of`.
     """
     answer = _answer(reply, address, model)
     if not answer.device:
@@ -92,10 +92,10 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
     """Decode the result in a reply.
 
     Args:
-        reply: reply of the server.
-        address: address of the server, for error messages.
+        reply: reply from the server.
+        address: URL of the server, for error messages.
         model: version of the requested model.
-        run: the requested run.
+        run: requested run.
 
     Raises:
         ServerError: the reply has another protocol or model, or is invalid.
@@ -111,10 +111,10 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
 
 
 def _answer(reply: Reply, address: str, model: str) -> Answer:
-    """Check a reply's protocol and model version, decode the content, and raise the server's error, if any."""
+    """Check a reply's protocol and model version, decode the body, and raise the server's error, if any."""
     decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
     try:
-        # Check these first, because another version of the protocol may have other fields.
+        # Check the version first, because the fields may differ in another version of the protocol.
         _check(decode(reply.body, type=Envelope), address, model)
         answer = decode(reply.body, type=Answer)
     except ServerError:
@@ -128,7 +128,6 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
 
 
 def unreadable(address: str, error: object) -> ServerError:
-    """Return the error for an invalid answer."""
     return ServerError(
         f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
         "check the address."
@@ -136,11 +135,11 @@ def unreadable(address: str, error: object) -> ServerError:
 
 
 def _check(head: Envelope, address: str, model: str) -> None:
-    """Check the protocol and the model version of an answer.
+    """Check the protocol and the model version in an answer.
 
     Raises:
-        ServerError: the protocol or the model differs.
-        RequestError: the answer has no protocol or no model.
+        ServerError: the protocol or the model version differs.
+        RequestError: the answer states no protocol or no model.
     """
     if head.protocol is None or head.model is None:
         raise RequestError("it names no protocol and no model")
@@ -157,5 +156,5 @@ def _check(head: Envelope, address: str, model: str) -> None:
 
 
 def _result_type(kind: type[TranslatorRun[Any]]) -> Any:
-    """Return the result type that a class of runs declares: Trace for `class TraceRun(TranslatorRun[Trace])`."""
+    """Return the result type declared by a run class: Trace for `class TraceRun(TranslatorRun[Trace])`."""
     return next(get_args(base)[0] for base in kind.__orig_bases__ if get_args(base))  # pyright: ignore

@@ -8,11 +8,11 @@ from transformer.serving.protocol import MAX_BYTES
 
 
 async def read_body(announced: int, chunks: AsyncIterator[bytes]) -> bytes | None:
-    """Return the body of a request; None if it is too large, in which case the rest is not read.
+    """Return a request's body; None if the body is too large, in which case reading stops.
 
     Args:
         announced: length in the Content-Length header, in bytes; 0 if the header is missing.
-        chunks: parts of the body in the order of arrival.
+        chunks: parts of the body in order of arrival.
     """
     if announced > MAX_BYTES:
         return None

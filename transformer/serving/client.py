@@ -33,12 +33,12 @@ class RemoteTranslator(Translator):
     """A translator that sends most runs to a model server, as described in `transformer.serving`. Thread-safe.
 
     Errors raised on the server are raised again on the client. `ServerError` is raised if the server does not answer,
-    or uses a different protocol or model. Cancelling a run closes the connection, upon which the server stops the run.
+    or uses a different protocol or model. Cancelling a run closes the connection, and the server then stops the run.
 
     Args:
         address: URL of the server, such as http://10.0.0.5:8600.
         folder: local folder with the server's model.
-        device: local device, for computations on the client; None selects the fastest device available.
+        device: local device, for computations on the client; None means the fastest device available.
 
     Attributes:
         device: the server's device.
@@ -61,7 +61,7 @@ class RemoteTranslator(Translator):
 
     @property
     def _model(self) -> Transformer:
-        """The local copy of the model, loaded on first use."""
+        """Local copy of the model, loaded on first use."""
         with self._loading:
             if self._loaded is None:
                 self._loaded = load_checkpoint(self._folder).model_on(self._own_device)
@@ -74,7 +74,7 @@ class RemoteTranslator(Translator):
         return result_of(reply, self._connection.address, self.version, run)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
-        """Send all texts at the same time, because the server batches requests that arrive together."""
+        """Send all texts at once, because the server batches requests that arrive together."""
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MAX_TOGETHER)) as askers:

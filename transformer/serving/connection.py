@@ -1,4 +1,4 @@
-"""Sends HTTP requests to a model's server, over persistent connections."""
+"""Sends HTTP requests to a model server, over persistent connections."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from transformer.errors import ServerError
 from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
 from transformer.values.cancellation import check_cancelled
 
-# Timeouts in seconds: to connect, to get the server's identity, and to get the answer to the longest run.
+# Timeouts in seconds: to connect, to receive the server's identity, and to receive the result of the longest run.
 CONNECTING, INTRODUCING, ANSWERING = 3.0, 30.0, 120.0
-# Maximum length of an answer in bytes. With the shipped model, the full trace of the longest text is 60 MB.
+# Maximum length of an answer, in bytes. With the shipped model, the full trace of the longest text is 60 MB.
 LONGEST = 2**29
-# HTTP statuses that gateways in front of a server send; our server never sends them.
+# HTTP statuses that only gateways in front of a model server send.
 GATEWAYS = (502, 503, 504)
 # Seconds between two checks for cancellation.
 LOOK = 0.2
-# Seconds to wait before each attempt. A run changes nothing, so it can be repeated if its replica died.
+# Seconds to wait before each attempt. A run has no side effects, so it can be repeated if a replica dies.
 TRIES = (0.0, 0.1, 0.5, 2.0)
 
 
@@ -42,7 +42,7 @@ class Connection:
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
-            # For a host that cannot be encoded, http.client would raise an error that does not name the host.
+            # Encode the host here, because http.client's error for an invalid host does not name the host.
             (host or "").encode("idna")
             parts.path.encode("ascii")
         except ValueError:
@@ -59,7 +59,7 @@ class Connection:
         weakref.finalize(self, _close, self._idle)
 
     def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWERING) -> Reply:
-        """Send a request, and wait for the reply unless the run is cancelled.
+        """Send a request, and wait for the reply unless the current run is cancelled.
 
         Args:
             path: path on the server.
@@ -75,14 +75,14 @@ class Connection:
             try:
                 reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
-                # No process listens at the address, so further attempts would only keep the user waiting.
+                # No process listens at the URL, so more attempts would only keep the user waiting.
                 raise self._gone("no server listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
             except TooLong as error:
                 raise unreadable(self.address, "its answer is too long") from error
             except (OSError, HTTPException) as error:
-                # The connection broke, because the server or a gateway before it has just stopped. Try again.
+                # The connection broke, because the server or a gateway in front of it has just stopped. Try again.
                 reason = str(error) or type(error).__name__
                 continue
             if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
@@ -104,7 +104,7 @@ class Connection:
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
-                # The server has closed this idle connection. It may have closed the others too, so try the next one.
+                # The server has closed this idle connection, and perhaps other idle ones, so try the next one.
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
@@ -137,7 +137,7 @@ class Connection:
 
 
 def _body(response: HTTPResponse) -> bytes:
-    """Read the body of a response; raise TooLong if its announced or actual length exceeds the limit."""
+    """Read a response's body; raise TooLong if the announced or actual length exceeds the limit."""
     if response.length is not None and response.length > LONGEST:
         raise TooLong
     body = response.read() if response.length is not None else response.read(LONGEST + 1)
@@ -147,14 +147,14 @@ def _body(response: HTTPResponse) -> bytes:
 
 
 class TooLong(Exception):
-    """The answer is longer than the limit."""
+    """The answer exceeds the maximum length."""
 
 
 @contextmanager
 def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
-    """Shut down a connection if its answer is not complete in time.
+    """Shut down a connection if the answer is not complete in time.
 
-    The socket's own timeout would not be enough: it applies to each part of the answer, and there may be many small
+    A socket timeout would not be enough: it limits the wait for each part of an answer, and there may be many small
     parts.
 
     Raises:
@@ -184,7 +184,7 @@ def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
 
 
 def _wait(line: socket.socket) -> None:
-    """Wait until an answer begins, the connection is closed, or the run is cancelled."""
+    """Wait until an answer begins, the connection is closed, or the current run is cancelled."""
     with selectors.DefaultSelector() as selector:
         selector.register(line, selectors.EVENT_READ)
         while not selector.select(LOOK):

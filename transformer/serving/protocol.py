@@ -1,7 +1,7 @@
-"""Encodes and decodes requests to a model's server; a request contains a run, which is a value, as JSON.
+"""Encodes and decodes requests to a model server; a request contains the run to compute, as JSON.
 
 GET /identity returns the server's identity, and POST /run requests a run. Both paths, and the fields `protocol` and
-`model` of every message, are the same in all versions of the protocol. Each side can therefore recognise another
+`model` in every message, never change between versions of the protocol. Each side can therefore recognise another
 version.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-# Importing this package registers all runs.
+# Importing this package registers all run classes.
 import transformer.running.runs as _runs  # noqa: F401
 from transformer.running import wire_form
 from transformer.running.translator_run import TranslatorRun
@@ -22,12 +22,12 @@ from transformer.running.wire_form import decoded
 # Increase this whenever the wire format or its meaning changes.
 PROTOCOL = 6
 IDENTITY, RUN = "/identity", "/run"
-# Maximum size of a request in bytes, which is enough for thousands of variants.
+# Maximum size of a request in bytes, enough for a run with thousands of interventions.
 MAX_BYTES = 16 * 2**20
 
 
 class Envelope(Struct):
-    """The fields that every message has in every version of the protocol.
+    """Fields of every message in every version of the protocol.
 
     Attributes:
         protocol: version of the protocol.
@@ -39,18 +39,18 @@ class Envelope(Struct):
 
 
 class Request(Envelope):
-    """A request for a run, as it is sent."""
+    """A request for a run, with the run still encoded."""
 
     run: Raw = Raw(b"null")
 
 
 def request(run: TranslatorRun[Any], model: str) -> bytes:
-    """Encode a request for a run of the given model version."""
+    """Encode a request for a run on the given model version."""
     return msgspec.json.encode(Request(PROTOCOL, model, wire_form.write_run(run)))
 
 
 def read_head(body: bytes) -> Envelope:
-    """Decode the protocol and the model of a request.
+    """Decode the protocol and the model version in a request.
 
     Raises:
         RequestError: the request is invalid.
@@ -59,10 +59,10 @@ def read_head(body: bytes) -> Envelope:
 
 
 def read_run(body: bytes) -> TranslatorRun[Any]:
-    """Decode the run of a request.
+    """Decode the run in a request.
 
     Raises:
-        RequestError: the request is invalid, or `request` would not write it like this.
-        InterventionError: the interventions of the run contradict each other.
+        RequestError: the request is invalid, or differs from what `request` would write.
+        InterventionError: the run's interventions contradict each other.
     """
     return wire_form.read_run(decoded(body, Request).run, TranslatorRun)

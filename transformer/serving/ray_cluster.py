@@ -1,6 +1,6 @@
 """Starts Ray with telemetry off and token authentication on.
 
-Import this module only to use Ray: the import takes seconds, and Ray is not installed by default.
+Import this module only where Ray is needed: the import takes seconds, and Ray is not installed by default.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 # Set this before Ray is imported, because Ray sends usage statistics by default.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Require a token: the ports of Ray's processes are open to the network, and they run any code that they receive.
+# Require a token: the ports of Ray's processes are open to the network, and the processes run any code they receive.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 import ray
@@ -24,16 +24,16 @@ PATIENCE = 10.0
 
 
 def join(address: str, **settings: Any) -> None:
-    """Connect this process to a cluster.
+    """Connect this process to a Ray cluster.
 
     Args:
-        address: address of the cluster's first machine. "auto" is the cluster on this machine; "local" starts a new one
-            that ends with this process.
+        address: address of the cluster's first machine. "auto" is the cluster on this machine; "local" starts a new
+            cluster that ends with this process.
         settings: arguments of `ray.init`.
 
     Raises:
-        AtlasError: there is no such cluster, or its token differs from this machine's. Ray does not distinguish the
-            two.
+        AtlasError: there is no such cluster, or its token differs from this machine's; Ray does not distinguish these
+            cases.
     """
     try:
         _reach(address)
@@ -50,7 +50,7 @@ def _reach(address: str) -> None:
     """Check that a process listens at the address; otherwise Ray would retry for many minutes.
 
     Raises:
-        ConnectionError: no process listens there.
+        ConnectionError: no process listens at the address.
     """
     host, _, port = address.rpartition(":")
     if port.isdecimal() and "://" not in address:

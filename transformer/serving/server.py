@@ -1,8 +1,7 @@
-"""The service on Ray Serve: replicas of the model behind one address.
+"""The model server on Ray Serve: replicas of the model behind one URL.
 
-This is the only module that needs Ray Serve. A Ray configuration file can name
-`transformer.serving.server:application`. `start` runs it on this machine, or on the cluster in the environment variable
-RAY_ADDRESS.
+No other module needs Ray Serve. A Ray configuration file can name `transformer.serving.server:application`. `start`
+runs the server on this machine, or on the cluster in the environment variable RAY_ADDRESS.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 if not os.environ.get("RAY_ADDRESS"):
-    # With this setting, Ray's processes listen only on this machine, which is the default on macOS and Windows.
+    # Make Ray's processes listen only on this machine, as they do by default on macOS and Windows.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
-# Import first: it sets Ray's environment variables.
+# Import this module first, because it sets Ray's environment variables.
 from transformer.serving.ray_cluster import join, ray
 
 # isort: split
@@ -39,19 +38,19 @@ from transformer.serving.service import Service
 from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
-# Maximum number of translations in a batch, and seconds that the first one waits for others.
+# Maximum number of translations in a batch, and seconds that the first translation waits for others.
 MAX_TOGETHER, PATIENCE = 16, 0.005
 # Ray starts another replica if more requests than this wait at each replica.
 WAITING = 8
 # Maximum number of requests at one replica; most of them wait for a batch.
 MAX_AT_A_REPLICA = 64
-# Bytes of shared memory for answers in transit; the largest answers take 30 million.
+# Bytes of shared memory for answers in transit; the largest answers take 30 million bytes.
 STORE = 200_000_000
 
 
 @serve.deployment(name="model", max_ongoing_requests=MAX_AT_A_REPLICA)
 class Replica:
-    """One copy of the model. It computes one batch of short runs and one long run at the same time."""
+    """One copy of the model, which computes one batch of short runs and one long run at a time."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
@@ -80,10 +79,10 @@ class Scale(BaseModel):
     """Arguments of `application`.
 
     Attributes:
-        model: model folder, which must be the same on every machine.
+        model: path to the model folder, the same on every machine.
         replicas: minimum number of replicas.
-        most: maximum number of replicas, reached while many requests wait; ignored if not above `replicas`.
-        gpus: share of a GPU for each replica; 0 for the CPU.
+        most: maximum number of replicas, started while many requests wait; ignored if not above `replicas`.
+        gpus: fraction of a GPU for each replica; 0 means the CPU.
     """
 
     model: str = str(MODEL)
@@ -93,7 +92,7 @@ class Scale(BaseModel):
 
 
 def application(scale: Scale) -> serve.Application:
-    """Return the service as a Ray Serve application."""
+    """Return the model server as a Ray Serve application."""
     growing = scale.most > scale.replicas
     number = (
         {
@@ -109,20 +108,21 @@ def application(scale: Scale) -> serve.Application:
     ).bind(scale.model)
 
 
-# Requests are private, so no request is logged.
+# Requests are private, so do not log them.
 QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
 
 
 def start(scale: Scale, host: str, port: int) -> None:
-    """Start the service, and return when it answers requests.
+    """Start the server, and return once it answers requests.
 
-    If the cluster has GPUs, each replica gets a share of one.
+    If the Ray cluster has GPUs, each replica gets a GPU or a fraction of one.
 
     Args:
+        scale: model folder and number of replicas.
         host, port: address to listen on.
 
     Raises:
-        AtlasError: RAY_ADDRESS is set, but no cluster at that address answers this machine.
+        AtlasError: RAY_ADDRESS is set, but no cluster at that address accepts this machine.
     """
     replicas = max(scale.replicas, scale.most)
     if address := os.environ.get("RAY_ADDRESS"):
@@ -136,7 +136,7 @@ def start(scale: Scale, host: str, port: int) -> None:
             logging_level="WARNING",
             log_to_driver=False,
         )
-    # Ray's own handler of SIGTERM prints a stack trace.
+    # Ray's own SIGTERM handler prints a stack trace.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET)
@@ -145,7 +145,7 @@ def start(scale: Scale, host: str, port: int) -> None:
 
 
 def stop() -> None:
-    """Stop the service; stop Ray too if `start` started it."""
+    """Stop the server; stop Ray too if `start` started it."""
     # `serve.shutdown()` would start Ray if it is not running.
     if ray.is_initialized():
         serve.shutdown()

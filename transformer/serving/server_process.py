@@ -10,7 +10,7 @@ from functools import cache
 from transformer.model.devices import use_one_thread
 from transformer.model.fast.malloc import return_freed_memory, return_holes
 
-# Seconds between two attempts to return free memory to the system. Each takes a few milliseconds.
+# Seconds between two attempts to return free memory to the operating system. Each attempt takes a few milliseconds.
 TIDY_EVERY = 10.0
 
 
@@ -21,8 +21,8 @@ def settle() -> None:
     """
     use_one_thread()
     return_freed_memory()
-    # A garbage collection that visits torch's modules takes 90 ms, during which the server does not answer. Frozen
-    # objects are not visited again. Unfreeze first, so that the objects of an unloaded model can be freed.
+    # A garbage collection that visits torch's modules blocks the server for 90 ms. Frozen objects are not visited
+    # again. Unfreeze first, so that objects of an unloaded model can be freed.
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -33,7 +33,7 @@ def settle() -> None:
 def _stay_tidy() -> None:
     """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
-    A beam search of the largest width, or the gradients of a long sentence, leave 150 MB of unused memory.
+    After a beam search of maximum width, or the gradients of a long sentence, 150 MB of heap memory are unused.
     """
 
     def tidy() -> None:

@@ -26,7 +26,7 @@ class Service:
         self.model = translator.version
 
     def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
-        """Return the requested run, or the reply if the request is invalid or is not for a run.
+        """Return the requested run, or a reply if the request is invalid or asks for the identity.
 
         Args:
             method, path, body: parts of the HTTP request; `body` is None if it was too large to be read.
@@ -40,7 +40,8 @@ class Service:
                 raise RequestError(f"it has more than {MAX_BYTES:,} bytes")
             head = read_head(body)
             if head.protocol != PROTOCOL or head.model != self.model:
-                # Every reply contains the protocol and the model, so the client can say which of them differs.
+                # Every reply contains the server's protocol and model
+                # version, so the client can say which of them differs.
                 return self._refused(CONFLICT, "RequestError", "The request is for another server.")
             return read_run(body)
         except AtlasError as error:
@@ -49,14 +50,14 @@ class Service:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
     def answer(self, run: TranslatorRun[Any], between_steps: Callable[[], object] | None = None) -> Reply:
-        """Compute a run, and return its result or its error as a reply.
+        """Compute a run, and return the result or error as a reply.
 
         Args:
             run: run to compute.
             between_steps: function to call between the run's steps; it may raise a LeftError to end the run.
 
         Raises:
-            LeftError: `between_steps` raised it.
+            LeftError: `between_steps` raised this error.
         """
         try:
             with cancellable(between_steps):
@@ -68,7 +69,9 @@ class Service:
         return archived(self.model, run, result)
 
     def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
-        """Compute several `plain` runs as one batch and return their replies; an error affects only its own run."""
+        """Compute several `plain` runs as one batch and return their replies; an error affects only the run that caused
+        it.
+        """
         replies: dict[int, Reply] = {}
 
         def done(number: int, found: Trace | AtlasError) -> None:
@@ -78,7 +81,7 @@ class Service:
         try:
             self._translator.trace_together([run.text for run in runs], done)
         except Exception:
-            # The return statement computes the runs without a reply one by one.
+            # Runs without a reply are computed one by one below.
             LOG.warning("%d requests could not be answered together", len(runs), exc_info=True)
         return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 

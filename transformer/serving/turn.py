@@ -11,12 +11,12 @@ from time import monotonic
 from typing import TypeVar
 
 Result = TypeVar("Result")
-# Seconds that a run may compute before it lets waiting runs go first.
+# Seconds that a run may compute before waiting runs go first.
 SLICE = 0.3
 
 
 class LeftError(Exception):
-    """The client of a run has disconnected."""
+    """The client that requested the run has disconnected."""
 
 
 class Turn:
@@ -24,7 +24,7 @@ class Turn:
 
     Args:
         most: maximum number of runs in progress. A run occupies a thread even while it waits. With the event loop's
-            smaller default pool, waiting runs could occupy all threads and block the run whose turn it is.
+            smaller default pool, waiting runs could occupy all threads and block the run that holds the lock.
     """
 
     def __init__(self, most: int) -> None:
@@ -33,14 +33,14 @@ class Turn:
         self._threads = ThreadPoolExecutor(most)
 
     async def run(self, compute: Callable[[Callable[[], None]], Result]) -> Result:
-        """Compute in a thread when it is this run's turn.
+        """Call `compute` in a thread once this run holds the lock.
 
         Args:
-            compute: function to run. It receives another function, to be called between its steps. That function lets
-                waiting runs go first after `SLICE` seconds, and raises LeftError when the client has disconnected.
+            compute: function to call. Its argument is a function that `compute` calls between steps. That function lets
+                waiting runs go first after `SLICE` seconds, and raises LeftError once the client has disconnected.
 
         Returns:
-            The result of `compute`.
+            Result of `compute`.
         """
         loop, left = asyncio.get_running_loop(), threading.Event()
         async with self._begun, self._lock:
@@ -58,7 +58,7 @@ class Turn:
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
-                # The client has disconnected. Keep the turn until the thread has ended, which happens at its next step.
+                # The client has disconnected. Keep the lock until the thread ends, which happens at its next step.
                 left.set()
                 while not running.done():
                     with suppress(asyncio.CancelledError):

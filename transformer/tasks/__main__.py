@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.tasks`."""
+"""Entry point of `python -m transformer.tasks`."""
 
 from transformer.commands.tasks import main
 

@@ -1,4 +1,4 @@
-"""Runs a snapshot's model on one task item, and records the answer and the attention weights."""
+"""Runs the model of a training snapshot on one task item, and records the answer and the attention weights."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class TaskAnswer:
         item: task item with the correct answer.
         written: generated tokens, without the end symbol; "?" stands for a padding, start or unknown symbol.
         ended: whether the model generated the end symbol.
-        probabilities: probability of each generated token, including any end symbol.
-        sources, reads: encoder and decoder input tokens, used as labels of attention maps.
+        probabilities: probability of each generated token, including the end symbol if generated.
+        sources, reads: input tokens of the encoder and the decoder, which label the attention maps.
         attention: attention weights by attention kind, float32 [L, H, rows, columns].
     """
 
@@ -50,10 +50,10 @@ class TaskAnswer:
 
 
 def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
-    """Build the model with a snapshot's weights, in evaluation mode.
+    """Build the model with the weights stored in a snapshot, in evaluation mode.
 
     Raises:
-        ValueError: the snapshot has no weights, or their number does not fit the configuration.
+        ValueError: the snapshot has no weights, or the configuration describes a model of another size.
     """
     if snapshot.weights is None:
         raise ValueError(f"the weights of step {snapshot.step} were not kept")
@@ -64,7 +64,7 @@ def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
 
 @torch.inference_mode()
 def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
-    """Decode a snapshot model's answer to an item typed by the user, greedily.
+    """Let a snapshot's model answer an item typed by the user, with greedy decoding.
 
     Raises:
         TaskError: the text is not an item of the task.

@@ -27,8 +27,8 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
     Args:
         run: training run.
         path: file to write.
-        models: number of snapshots to save with weights, including the first and the last; None for all. Weights take
-            most of the file. The other snapshots are saved with measurements and attention only.
+        models: number of snapshots to save with weights, including the first and the last; None for all. All other
+            snapshots are saved without weights, which take up most of the file.
     """
     snapshots = run.snapshots
     with_weights = [index for index, snapshot in enumerate(snapshots) if snapshot.weights is not None]
@@ -52,7 +52,7 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         },
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
-    # Given a path, numpy would append .npz to other extensions, so it gets an open file.
+    # numpy would append .npz to a path with another extension, so pass an open file.
     with replaced(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -61,7 +61,7 @@ def load_run(path: Path) -> TaskRun:
     """Load a training run from a file written by `save_run`.
 
     Raises:
-        TaskError: the file is missing, damaged, or not a training run; the message is one line.
+        TaskError: the file is missing, damaged, or not a training run; the message is a single line.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -96,5 +96,4 @@ def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
 
 
 def _as_bytes(text: str) -> np.ndarray:
-    """Convert a text to its UTF-8 bytes, uint8 [N]."""
     return np.frombuffer(text.encode("utf-8"), dtype=np.uint8)

@@ -16,7 +16,7 @@ def summands(task: Task, source: Tokens) -> tuple[Tokens, Tokens]:
     """Return the tokens before and after the plus sign.
 
     Raises:
-        TaskError: there is not exactly one plus sign.
+        TaskError: the source does not have exactly one plus sign.
     """
     if source.count(PLUS) != 1:
         raise TaskError(f"an item of {task.title} needs exactly one plus sign, for example {task.example}")
@@ -25,11 +25,11 @@ def summands(task: Task, source: Tokens) -> tuple[Tokens, Tokens]:
 
 
 class Addition(Task):
-    """Addition of two numbers of three digits with leading zeros; the sum has four digits.
+    """Addition of two three-digit numbers with leading zeros; the sum has four digits.
 
     Args:
-        reversed_digits: write the sum from its last digit, so that every carry is known when it is needed (Lee et al.
-            2023, "Teaching Arithmetic to Small Transformers", section 3).
+        reversed_digits: whether to write the sum's last digit first, so that each carry is known when needed (Lee et
+            al. 2023, "Teaching Arithmetic to Small Transformers", section 3).
     """
 
     digits = 3
@@ -60,9 +60,10 @@ class Addition(Task):
 
 
 class ModularAddition(Task):
-    """Addition modulo a prime, a + b; each number is one symbol (Power et al. 2022, "Grokking", section 3).
+    """Addition modulo a prime, with one symbol per number (Power et al. 2022, "Grokking", section 3).
 
-    There are few items, and half of them are held out. A model can memorise the other half long before it calculates.
+    The task has few items, and half of them are held out. A model can memorise the training half long before it learns
+    to calculate.
     """
 
     name = "modular"

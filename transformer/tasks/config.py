@@ -1,4 +1,4 @@
-"""`TaskConfig`: the settings of a task training run, stored with the run."""
+"""`TaskConfig`: settings of a task training run, stored with the run."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from transformer.training.config import TrainConfig, check_options, option
 from transformer.training.size import parameters
 
 OptimizerName = Literal["muon", "adam", "adam-by-hand"]
-# Maximum size in bytes of the weights of all snapshots, so that a server can keep runs of several users.
+# Maximum size, in bytes, of all snapshots' weights, so that a server can hold the training runs of several users.
 SNAPSHOT_BYTES = 128 * 1024**2
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """Settings of a training run, limited to runs that a page can show while a user waits.
+    """Settings of a task training run, limited to sizes that a page can train while a user waits.
 
     Attributes:
         task: name of the task.
-        optimizer: "adam" is torch's AdamW. "adam-by-hand" is the optimiser of `transformer.backpropagation`, without
-            weight decay. "muon" is the optimiser of the translation model.
+        optimizer: "adam" is torch's AdamW. "adam-by-hand" is Adam from `transformer.backpropagation`, without weight
+            decay. "muon" is the translation model's optimiser.
         positions: as in `TransformerConfig`.
 
-    The other fields are described by their `help`.
+    All other fields are described by their `help`.
 
     Raises:
         TaskError: there is no such task or optimiser, or a value is out of range; the message names the option.
@@ -40,20 +40,20 @@ class TaskConfig:
     task: str
     optimizer: OptimizerName = "adam"
     d_model: int = option(64, "width of the residual stream", least=8, most=128)
-    heads: int = option(2, "attention heads of every layer", least=1, most=8)
-    layers: int = option(1, "layers of the encoder, and as many of the decoder", least=1, most=2)
-    items: int = option(64, "items that a step learns from", least=1, most=4096)
-    steps: int = option(400, "steps of the whole run", least=1, most=50_000)
+    heads: int = option(2, "attention heads in every layer", least=1, most=8)
+    layers: int = option(1, "layers in the encoder, and again in the decoder", least=1, most=2)
+    items: int = option(64, "training items per step", least=1, most=4096)
+    steps: int = option(400, "total number of steps", least=1, most=50_000)
     warmup: int = option(20, "steps in which the learning rate rises to its peak", least=0, most=50_000)
     cooldown: float = option(
-        0.6, "share of the steps, at the end, in which the learning rate falls to 0", least=0, most=1
+        0.6, "share of all steps, at the end, in which the learning rate falls to 0", least=0, most=1
     )
-    learning_rate: float = option(5e-3, "learning rate at its peak", above=0, most=1)
+    learning_rate: float = option(5e-3, "peak learning rate", above=0, most=1)
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)
     snapshots: int = option(
-        100, "snapshots to keep with all weights, not counting the one before the first step", least=1, most=200
+        100, "snapshots to keep with weights, not counting the one before the first step", least=1, most=200
     )
-    seed: int = option(1, "seed of the first weights and of the items", least=0, most=2**31 - 1)
+    seed: int = option(1, "seed of the initial weights and of the items", least=0, most=2**31 - 1)
     positions: str = "sinusoidal"
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class TaskConfig:
 
     @property
     def training(self) -> TrainConfig:
-        """Settings converted to a `TrainConfig`, without label smoothing and dropout, for `Steps` and the optimiser."""
+        """The settings as a `TrainConfig`, without label smoothing and dropout."""
         return TrainConfig(
             d_model=self.d_model,
             heads=self.heads,
@@ -94,18 +94,17 @@ class TaskConfig:
 
     @property
     def snapshot_steps(self) -> tuple[int, ...]:
-        """Steps after which a snapshot is taken, as evenly spaced as possible, including step 0 and the last step."""
+        """Steps after which to take a snapshot, as evenly spaced as possible, including step 0 and the last step."""
         count = min(self.snapshots, self.steps)
         return tuple(round(self.steps * number / count) for number in range(count + 1))
 
     @property
     def model(self) -> TransformerConfig:
-        """Configuration of the model."""
         return self.training.model(vocabulary_size(task_named(self.task)))
 
     @property
     def parameters(self) -> int:
-        """Number of parameters P, by a formula, because building the model would need torch."""
+        """Number of parameters, computed from a formula, because building the model would need torch."""
         return parameters(self.model)
 
     def to_json(self) -> str:
@@ -113,7 +112,7 @@ class TaskConfig:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> TaskConfig:
-        """Read a configuration that `to_json` has written.
+        """Parse a configuration serialised by `to_json`.
 
         Raises:
             TaskError: the text is not a valid configuration.

@@ -1,4 +1,4 @@
-"""Finds events in a training run's measurements, such as the formation of an induction head, and describes them."""
+"""Finds and describes events in a training run, such as the step at which an induction head forms."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import KINDS, Kind
 
-# A head counts as formed when its score, a share of its attention, reaches this bound. The bound is above one half,
-# because short rows of masked attention have half of their weight on the diagonal from the start.
+# Minimum score, a share of a head's attention, at which a head counts as formed. The bound is above one half, because
+# in short masked rows half of the weight is on the diagonal before any training.
 FORMED = 2 / 3
 SOLVED = 0.99
-# Minimum number of steps from learning the training items to solving the held-out items that counts as grokking.
+# Minimum delay, in steps, between learning the training items and solving the held-out items that counts as grokking.
 GROKKING = 1_000
 # Display names of the attention kinds.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
@@ -27,13 +27,13 @@ HEADS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Event:
-    """A property that the model acquired during training: present in a snapshot, and absent in the previous one.
+    """A property that the model has in one snapshot, but not in the previous one.
 
     Attributes:
-        step: step of the snapshot.
-        text: a few words for the screen, including the step.
-        score: name of the score that a head reached; empty for an event of the whole model.
-        kind, layer, head: the head, with layer and head from 0; None for an event of the whole model.
+        step: training step of the snapshot.
+        text: description for the screen, a few words, including the step.
+        score: name of the head score that reached its bound; empty for an event of the whole model.
+        kind, layer, head: attention kind and 0-based layer and head; None for an event of the whole model.
     """
 
     step: int
@@ -45,12 +45,12 @@ class Event:
 
 
 def events(run: TaskRun) -> tuple[Event, ...]:
-    """Return all events of a run, ordered by step."""
+    """Return all events in a training run, ordered by step."""
     return tuple(sorted([*_of_heads(run), *_of_model(run.snapshots)], key=lambda event: event.step))
 
 
 def first_over(values: Iterable[float], bound: float) -> int | None:
-    """Return the index from which all values are at least the bound; None if there is no such index."""
+    """Return the first index from which on all values are at least `bound`; None if there is no such index."""
     found = None
     for index, value in enumerate(values):
         if not value >= bound:
@@ -66,7 +66,7 @@ def _of_heads(run: TaskRun) -> Iterator[Event]:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
                 index = first_over(values[:, layer, head], FORMED)
-                # Index 0 is before the first step, so a property present there was not learned.
+                # Index 0 is the snapshot before training, so a head formed there was not learned.
                 if index:
                     step = run.snapshots[index].step
                     layers = f" of layer {layer + 1}" if run.config.layers > 1 else ""
@@ -81,7 +81,7 @@ def _of_model(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
         if index is not None:
             step = snapshots[index].step
             yield Event(step, f"{words} of the held-out items are right at step {step:,}")
-    # Use the first time for both, because with weight decay, accuracy may drop again temporarily.
+    # Use the first step at which accuracy reaches SOLVED: with weight decay, accuracy may drop again temporarily.
     learned, found = (
         next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= SOLVED), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)

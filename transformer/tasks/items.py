@@ -1,4 +1,4 @@
-"""Samples a training run's task items from a seed: training batches, and held-out items excluded from all batches."""
+"""Samples training and held-out items for a task from a seed; no held-out item occurs in a training batch."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from transformer.training.batching import Batch
 
 
 class Items:
-    """Training items and held-out items of one run.
+    """Training items and held-out items for one training run.
 
     Args:
-        task: the task of the items.
-        seed: random seed for the choice of held-out items and of each training step's items.
+        task: task that generates the items.
+        seed: random seed for the held-out items and for every step's training items.
 
     Attributes:
-        held_out: items that no training step sees.
+        held_out: items that are never used for training.
         trained: all other items, if the task can list its items; None if there are too many.
     """
 
@@ -29,7 +29,7 @@ class Items:
         self.seed = seed
         self.ids = {token: FIRST_ID + index for index, token in enumerate(task.symbols)}
         rng = np.random.default_rng([seed, 0])
-        # A dict removes duplicates but keeps the order of drawing.
+        # A dict removes duplicates and preserves the order of sampling.
         drawn: dict[Tokens, None] = {}
         while len(drawn) < task.held_out:
             drawn[task.draw(rng)] = None
@@ -43,9 +43,9 @@ class Items:
         )
 
     def training(self, step: int, count: int) -> list[Item]:
-        """Return the training items for a 0-based step, which are the same in each call.
+        """Return the training items for a 0-based step; repeated calls return the same items.
 
-        If `count` is at least the number of items in `trained`, return all of them (a full batch), otherwise a random
+        If `count` is at least the length of `trained`, return all training items (a full batch), otherwise a random
         sample.
         """
         rng = np.random.default_rng([self.seed, 1, step])
@@ -61,7 +61,7 @@ class Items:
         return items
 
     def batch(self, items: Sequence[Item]) -> Batch:
-        """Encode items as a batch, padded to the task's maximum lengths so that all batches have equal widths."""
+        """Encode items as a batch, padded to the task's maximum lengths so that all batches have the same width."""
         source = np.full((len(items), self.task.longest_source + 1), OWN.pad)
         predicted = np.full((len(items), self.task.longest_target + 1), OWN.pad)
         for row, item in enumerate(items):
@@ -71,11 +71,11 @@ class Items:
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
     def encode(self, tokens: Tokens) -> list[int]:
-        """Return the ids of tokens, with the end symbol last."""
+        """Return the token ids, followed by the end symbol."""
         return [*(self.ids[token] for token in tokens), OWN.end]
 
     def decode(self, ids: Sequence[int]) -> Tokens:
-        """Return the tokens of a model's output up to the end symbol; "?" stands for a symbol that no item has."""
+        """Return the tokens before the first end symbol; "?" stands for a special symbol such as padding."""
         ids = list(ids)
         written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids
         return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)

@@ -1,4 +1,4 @@
-"""Measures a model on held-out task items: loss, exact matches and head scores."""
+"""Measures a model on task items: loss, exact matches, head scores and attention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.tasks.task import FIRST_ID, Item, Task
 from transformer.text.vocabulary import OWN
 from transformer.values.kinds import KINDS, Kind
 
-# Number of items on which the heads are scored; more items hardly change the scores.
+# Number of held-out items used for head scores; more items hardly change the scores.
 SCORED = 32
 
 
@@ -39,10 +39,10 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
     """Measure a model on held-out and training items.
 
     Args:
-        model: in evaluation mode.
+        model: model in evaluation mode.
         items: items of the model's training run.
-        seen: items that the model was or may be trained on.
-        watched: item whose attention is recorded.
+        seen: items on which the model may have been trained.
+        watched: item for which to record attention.
     """
     loss, matches, _ = teacher_forced(model, items, items.held_out)
     scored = items.held_out[:SCORED]
@@ -69,7 +69,7 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
 
 
 def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
-    """Return the Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None if it has no numbers."""
+    """Return the Fourier spectrum of the number embeddings, float32 [F]; None for a task without numbers modulo p."""
     if not task.modulus:
         return None
     embedding = model.target_embedding.weight[FIRST_ID : FIRST_ID + task.modulus]
@@ -80,8 +80,8 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Measure loss and exact matches with teacher forcing.
 
-    Greedy decoding gives the correct answer if and only if every token is the most likely one after the correct tokens
-    before it. One pass therefore gives the same result as decoding token by token.
+    Greedy decoding gives the correct answer exactly if every token is the most likely one after the correct tokens
+    before it. One teacher-forced pass therefore counts the same matches as decoding token by token.
 
     Returns:
         Mean loss per token in nats; share of exact matches, 0 to 1; and whether each item is an exact match, bool [N].
@@ -95,12 +95,12 @@ def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> t
 
 
 def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
-    """Return all weights, float32 [N, L, H, rows, columns] by kind, while the decoder reads the correct answers."""
+    """Return attention weights by kind, float32 [N, L, H, rows, columns], recorded with teacher forcing."""
     return recorded_attention(model, *_read(items, asked))
 
 
 def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
-    """Return the ids that the encoder and the decoder read, [N, S] and [N, T]."""
+    """Return the input ids of the encoder, [N, S], and of the decoder, [N, T]."""
     batch = items.batch(asked)
     assert batch.source is not None, "every item has a source"
     return batch.source, batch.target
@@ -108,7 +108,7 @@ def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
 
 @torch.inference_mode()
 def recorded_attention(model: Transformer, source: Tensor, target: Tensor) -> dict[Kind, np.ndarray]:
-    """Return all attention weights, float32 [N, L, H, rows, columns] by kind, for ids [N, S] and [N, T]."""
+    """Return attention weights by kind, float32 [N, L, H, rows, columns], for input ids [N, S] and [N, T]."""
     mask = source != OWN.pad
     record = Recorder(details=False)
     model.decode(target, model.encode(source, mask, record=record), mask, record=record)

@@ -17,7 +17,7 @@ BETAS = (0.9, 0.98)
 
 
 class AdamByHand:
-    """Adam in float64 from `transformer.backpropagation.optimizers`; the gradients come from autograd."""
+    """Adam in float64 from `transformer.backpropagation.optimizers`, with gradients from autograd."""
 
     def __init__(self, model: Transformer, config: TaskConfig) -> None:
         self.model = model
@@ -42,7 +42,7 @@ class AdamByHand:
 
 
 def optimizer(model: Transformer, config: TaskConfig) -> StepOptimizer:
-    """Return the optimiser that a configuration names."""
+    """Return the optimiser named by the configuration."""
     if config.optimizer == "adam-by-hand":
         return AdamByHand(model, config)
     adam = torch.optim.AdamW(

@@ -1,4 +1,4 @@
-"""Lists the tasks by name."""
+"""The available tasks, by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASKS: Mapping[str, Task] = MappingProxyType(
 
 
 def task_named(name: str) -> Task:
-    """Return the task with a name.
+    """Look up a task by name.
 
     Raises:
         TaskError: there is no such task.

@@ -1,6 +1,6 @@
 """Results of a task training run: losses, and snapshots with all data for the figures.
 
-Letters: P parameters, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol.
+Dimensions: P parameters, L layers, H heads, S source tokens, T target tokens. S and T include the start or end symbol.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from transformer.values.kinds import Kind
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Weights and measurements of the model after one step.
+    """The model's weights and measurements after a training step.
 
     Attributes:
-        step: number of the step; 0 is before the first step.
-        weights: all parameters in the model's order, float16 [P]; None if the file does not contain them.
-        held_out_loss: loss on the held-out items, mean over their tokens, nats.
-        exact_match: share of the held-out items that the model answers without an error, 0 to 1.
+        step: number of steps taken; 0 is the untrained model.
+        weights: all parameters in the model's order, float16 [P]; None if the weights were not saved.
+        held_out_loss: mean loss per token on the held-out items, nats.
+        exact_match: share of the held-out items answered without an error, 0 to 1.
         training_match: share of the training items, or of a sample if there are too many, answered without an error.
-        attention: attention weights on the run's item with teacher forcing, by attention kind; float16
-            [L, H, rows, columns].
-        scores: scores of every head on held-out items, by name (`transformer.tasks.scores.SCORES`) and kind, [L, H].
-        spectrum: norm of each frequency in the embeddings of the numbers (`transformer.tasks.spectrum`), float32 [F];
-            None for tasks that are not modular.
+        attention: attention weights on `TaskRun.item` with teacher forcing, by attention kind; float16 [L, H, rows,
+            columns].
+        scores: score of every head on held-out items, by score name (`transformer.tasks.scores.SCORES`) and attention
+            kind, [L, H].
+        spectrum: strength of each frequency in the number embeddings (`transformer.tasks.spectrum`), float32 [F]; None
+            for tasks that are not modular.
     """
 
     step: int
@@ -47,11 +48,11 @@ class TaskRun:
     """A training run, finished or not.
 
     Attributes:
-        config: settings of the run.
-        item: item whose attention is in the snapshots.
-        losses: loss at each step, mean over the tokens of its items, nats, float32 [steps taken].
-        snapshots: snapshots ordered by step; the first is at step 0.
-        seconds: time that steps and snapshots took, in seconds.
+        config: settings of the training run.
+        item: item whose attention weights the snapshots record.
+        losses: mean loss per token at each step, nats, float32 [steps taken].
+        snapshots: snapshots ordered by step, beginning with step 0.
+        seconds: time spent on steps and snapshots, in seconds.
     """
 
     config: TaskConfig
@@ -70,10 +71,10 @@ class TaskRun:
         return self.step == self.config.steps
 
     def index_at(self, step: int) -> int:
-        """Return the index of the last snapshot that is not later than a step; a figure for that step shows it."""
+        """Return the index of the last snapshot taken at or before `step`, for figures that show that step."""
         return max(0, sum(snapshot.step <= step for snapshot in self.snapshots) - 1)
 
     def with_weights(self, index: int) -> Snapshot:
-        """Return the snapshot with weights that is nearest in steps to a given snapshot."""
+        """Return, among the snapshots with weights, the one nearest in steps to snapshot `index`."""
         kept = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
         return min(kept, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

@@ -1,6 +1,6 @@
-"""Scores every head on task items, for a chart next to the loss; does not need torch.
+"""Scores every head on task items, without torch.
 
-Letters: N items, L layers, H heads, T target tokens, S source tokens; the last of each is the end symbol.
+Dimensions: N items, L layers, H heads, S source tokens, T target tokens; each side's last token is the end symbol.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from transformer.analysis.heads.pattern import row_entropy
 from transformer.values.kinds import KINDS, Kind
 
-# A short description of each score.
+# Score names, and what each score measures.
 SCORES = {
     "diagonal": "attention on the place that is as far from the beginning",
     "mirror": "attention on the place that is as far from the end as the query is from the beginning",
@@ -24,19 +24,19 @@ SCORES = {
 def head_scores(
     attention: Mapping[Kind, np.ndarray], source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> dict[str, dict[Kind, np.ndarray]]:
-    """Return the scores of every head, each as the mean over all queries that the score applies to.
+    """Return each head's scores, averaged over all queries to which the score applies.
 
     Row t of masked attention and cross-attention reads target token t and predicts the next, so its position in the
     answer is t. Positions do not count start and end symbols.
 
     Args:
-        attention: weights by kind of attention, [N, L, H, rows, columns].
-        source: ids that the encoder reads, [N, S].
-        target: ids that the decoder reads, start symbol first, [N, T].
-        lengths: numbers of tokens in the source and in the answer of each item, without end symbols.
+        attention: attention weights by attention kind, [N, L, H, rows, columns].
+        source: encoder input ids, [N, S].
+        target: decoder input ids, start symbol first, [N, T].
+        lengths: each item's numbers of source and answer tokens, without end symbols.
 
     Returns:
-        Scores by name and kind, float64 [L, H]; NaN if a score applies to no query.
+        Scores by score name and attention kind, float64 [L, H]; NaN if no query qualifies.
     """
     measures: dict[str, Callable[[Kind, int, int], list[tuple[int, int]]]] = {
         "diagonal": lambda kind, rows, columns: [(row, row) for row in range(min(rows, columns))],
@@ -71,21 +71,21 @@ def head_scores(
 
 
 def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a kind of attention, without the end symbol."""
+    """Return the numbers of rows and columns in an attention map, without end symbols."""
     return (source if kind == "encoder" else target), (target if kind == "decoder" else source)
 
 
 def prefix_matches(
     kind: Kind, weights: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: Sequence[tuple[int, int]]
 ) -> list[np.ndarray]:
-    """Return each query's attention to tokens that follow its own symbol (prefix matching score, Olsson et al. 2022).
+    """Return each query's attention to tokens that follow the query's own symbol elsewhere (Olsson et al. 2022).
 
-    Masked attention looks for the query's symbol earlier in the written text, and cross-attention looks in the source.
-    The encoder looks in the source, except at the query's own position. A query is left out if its symbol occurs
-    nowhere else.
+    The result is the prefix matching score. For masked attention, only the text written so far is searched for the
+    symbol; for cross-attention, the source. For encoder attention, the source is searched except for the query itself.
+    Queries whose symbol occurs nowhere else are skipped.
 
     Returns:
-        One array [L, H] for each query.
+        One array [L, H] per query.
     """
     found = []
     for item, (sources, targets) in enumerate(lengths):
@@ -105,5 +105,5 @@ def prefix_matches(
 
 
 def mean(each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Return the mean of arrays [L, H], or NaN if there are none; `weights` gives the shape."""
+    """Return the mean of arrays [L, H]; if there are none, return NaNs shaped like the head axes of `weights`."""
     return np.stack(each).mean(axis=0, dtype=np.float64) if each else np.full(weights.shape[1:3], np.nan)

@@ -1,4 +1,4 @@
-"""Tasks that rearrange letters: copy, reverse, sort, and a repeated pattern."""
+"""Tasks on letters: copy, reverse, sort, and repeat a pattern."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMES = 3
 
 
 class Letters(Task):
-    """A task that writes random letters in another order.
+    """A task to write random letters in another order.
 
     Args:
         name, title, says: as in `Task`.
@@ -24,7 +24,7 @@ class Letters(Task):
 
     symbols = LETTERS
     known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
-    # There are so few shorter items that most would be held out from training.
+    # There are so few shorter items that most of them would be held out from training.
     shortest = 3
     longest_source = longest_target = 10
     example = "dacbh"
@@ -46,10 +46,11 @@ class Letters(Task):
 
 
 class RepeatedPattern(Letters):
-    """A task that writes a short pattern of different letters three times.
+    """A task to write a short pattern of distinct letters three times.
 
-    In the second and third copy, the decoder can find the next letter in its own output, after the same letter.
-    Induction heads do this (Olsson et al. 2022, "In-context Learning and Induction Heads").
+    In the second and third copy of the pattern, the decoder can look up the next letter in its own output: after the
+    previous occurrence of the current letter. Induction heads do this (Olsson et al. 2022, "In-context Learning and
+    Induction Heads").
     """
 
     longest_source = 5

@@ -1,4 +1,4 @@
-"""The interface of a task: a random generator of items, and the one correct answer to each."""
+"""Interface of a task: a random generator of items, and the one correct answer to each item."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from transformer.errors import TaskError
 from transformer.text.vocabulary import OWN
 
-# Tokens of one side of an item, without the end symbol.
+# Tokens on one side of an item, without the end symbol.
 Tokens = tuple[str, ...]
-# Id of a task's first symbol; padding, unknown, start and end have the ids before it.
+# Id of a task's first symbol. Lower ids are padding, unknown, start and end symbols.
 FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
 
 
 @dataclass(frozen=True)
 class Item:
-    """A question of a task, and its answer.
+    """A question and its correct answer.
 
     Attributes:
-        source: tokens that the encoder reads.
+        source: encoder input tokens.
         target: tokens that the decoder should write.
     """
 
@@ -31,18 +31,18 @@ class Item:
 
 
 class Task(ABC):
-    """A task: a set of items, with a rule that answers each.
+    """A task: a set of items, and a rule for answering them.
 
     Attributes:
         name: name on the command line and in files.
         title: name on the screen.
         says: instruction in one sentence.
         example: example of an item, as a user types it.
-        known: description of the symbols that an item may have.
-        symbols: all tokens that a source or a target may have.
+        known: description of the allowed symbols.
+        symbols: all tokens that may occur in a source or a target.
         longest_source, longest_target: maximum number of tokens, without the end symbol.
-        held_out: number of items that no training step sees.
-        modulus: p, if the first p symbols are the numbers modulo p; 0 if there are no such numbers.
+        held_out: number of items that are never used for training.
+        modulus: p if the first p symbols are the numbers modulo p; 0 if there are no such numbers.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Task(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Tokens:
-        """Draw a random source."""
+        """Sample a random source."""
 
     def sources(self) -> Iterable[Tokens] | None:
-        """Return every possible source, in a fixed order; None if there are too many to list."""
+        """Return every possible source in a fixed order; None if there are too many to list."""
         return None
 
     @abstractmethod
@@ -70,29 +70,29 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, source: Tokens) -> None:
-        """Check that a source of known symbols is an item of the task.
+        """Check that a source, whose symbols are all allowed, is an item of the task.
 
         Raises:
-            TaskError: it is not; the message says in one sentence why, and what an item looks like.
+            TaskError: the source is not an item; the message says why, and gives an example.
         """
 
     def item(self, source: Tokens) -> Item:
-        """Return a source together with its answer."""
+        """Return a source together with the correct answer."""
         return Item(source, self.answer(source))
 
     def split(self, text: str) -> list[str]:
-        """Split a typed text into tokens: one token per character, without spaces."""
+        """Split typed text into tokens: one token per character, ignoring spaces."""
         return [character for character in text if not character.isspace()]
 
     def write(self, tokens: Tokens) -> str:
-        """Join tokens to a text as a user types it."""
+        """Join tokens into text, as a user would type it."""
         return "".join(tokens)
 
     def parse(self, text: str) -> Item:
-        """Convert a typed text to an item.
+        """Parse typed text as an item.
 
         Raises:
-            TaskError: the text is empty, too long, not an item, or contains a symbol that the task does not have.
+            TaskError: the text is empty, too long or not an item, or contains a symbol that is not allowed.
         """
         # Check the length before splitting, because the text may be very long.
         if len(text) > 100:
@@ -115,5 +115,5 @@ class Task(ABC):
 
 
 def vocabulary_size(task: Task) -> int:
-    """Return the number of ids V, including padding, unknown, start and end."""
+    """Return the vocabulary size: the task's symbols, and padding, unknown, start and end."""
     return FIRST_ID + len(task.symbols)

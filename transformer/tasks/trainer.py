@@ -1,4 +1,4 @@
-"""Trains on a task in slices, so that a page can show the training, stop it, and let other users compute."""
+"""Trains on a task in slices, so that a page can show progress, stop training, and let other users compute."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
 
-# Number of training items on which a snapshot is tested if there are too many to list.
+# Number of training items on which to test a snapshot if a task has too many items to list.
 SEEN = 64
-# Protects torch's global random generator, which initialises the weights, because all threads share it.
+# Lock for torch's global random generator, which all threads share and which initialises the weights.
 SEEDED = threading.Lock()
 
 
@@ -35,14 +35,14 @@ def seeded_model(config: TaskConfig) -> Transformer:
 
 
 class TaskTrainer:
-    """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
+    """Trains a small `Transformer` on a task, with the translation model's loss, schedule and optimiser step.
 
-    Each step depends only on the configuration and the step number, so the size of the slices does not affect the
-    result. Training only progresses within `advance`. A trainer is not thread-safe.
+    Each step depends only on the configuration and the step number, so slicing does not affect the result. Training
+    advances only inside `advance`. A trainer is not thread-safe.
 
     Args:
-        config: settings of the run.
-        watched: item whose attention every snapshot records, as a user types it; None takes the longest held-out item.
+        config: settings of the training run.
+        watched: item, as a user types it, whose attention every snapshot records; None means the longest held-out item.
 
     Raises:
         TaskError: `watched` is not an item of the task.
@@ -79,17 +79,17 @@ class TaskTrainer:
         return self.step == self.config.steps
 
     def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
-        """Train until `steps` are taken, `seconds` have passed, or the run is finished.
+        """Train until `steps` steps are taken, `seconds` have passed, or training is finished.
 
         Args:
             steps: maximum number of steps; None sets no limit.
             seconds: time after which no further step begins; at least one step is taken.
 
         Returns:
-            Number of steps that this call took.
+            Number of steps taken in this call.
 
         Raises:
-            TaskError: the loss or its gradient is not finite. The run keeps the steps before.
+            TaskError: the loss or its gradient is not finite. Results of earlier steps are kept.
         """
         started, before = time.monotonic(), self.step
         last = self.config.steps if steps is None else min(self.config.steps, before + steps)

@@ -1,4 +1,4 @@
-"""The command line `python -m transformer.training`."""
+"""Entry point of `python -m transformer.training`."""
 
 from transformer.commands.train import main
 

@@ -1,4 +1,4 @@
-"""Averages the weights of several checkpoints of one training run, or of models that began with the same weights."""
+"""Weight averaging, over checkpoints of one training run or over models that started from the same weights."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from transformer.text.languages import LANGUAGES, write_languages
 
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of several sets of weights ("Attention Is All You Need", section 6.1, averages the last ones)."""
+    """Return the element-wise mean of the checkpoints' weights ("Attention Is All You Need", section 6.1)."""
     return {name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]}
 
 
 def average_models(folders: Sequence[Path], output: Path) -> None:
-    """Write a model whose weights are the mean of several models ("Model soups", Wortsman et al. 2022, section 2).
+    """Write a model whose weights are the mean of several models' weights ("Model soups", Wortsman et al. 2022).
 
-    The result is useful only if the models began training with the same weights (`train --from`).
+    The average is useful only if all models started training from the same weights (`train --from`).
 
     Args:
         folders: folders of at least two translation models.
-        output: model folder to write; it gets no model card.
+        output: model folder to write, without a model card.
 
     Raises:
         CheckpointError: a folder cannot be read or written, or the models differ in shape or vocabulary.

@@ -1,4 +1,4 @@
-"""Groups sentence pairs into batches with few distinct shapes, in an order that depends only on seed and epoch."""
+"""Batches of sentence pairs, padded to a few fixed widths and shuffled by seed and epoch number."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import TokenData
 
-# Sentences are padded to one of these widths, in tokens, because every new matrix shape costs preparation time.
+# Padded lengths, in tokens. Every new matrix shape costs PyTorch preparation time, so only a few lengths are used.
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of sentence pairs, padded to one length per side, or of language-model contexts.
+    """A padded batch of sentence pairs, or a batch of contexts for a language model.
 
     Attributes:
         source: encoder input ids, [B, S]; None for a language model.
         target: decoder input ids, beginning with the start symbol, [B, T].
-        predicted: ids that the decoder should predict, ending with the end symbol, [B, T].
+        predicted: token ids that the decoder should predict, ending with the end symbol, [B, T].
     """
 
     source: Tensor | None
@@ -41,12 +41,12 @@ class Batch:
 
 
 class Batches:
-    """Shuffled batches of a data set's pairs, grouped by length, with each pair once per epoch.
+    """Shuffled batches of sentence pairs of similar length; each pair occurs once per epoch.
 
     Args:
         data: sentence pairs.
         tokens: target tokens per batch, including padding; a batch of width w has `tokens // w` rows.
-        seed: random seed, which determines the order together with the epoch number.
+        seed: random seed; the shuffling depends only on the seed and the epoch number.
     """
 
     def __init__(self, data: TokenData, *, tokens: int, seed: int) -> None:
@@ -62,7 +62,7 @@ class Batches:
         self.target_widths = widths(data.target.lengths)
 
     def epoch(self, number: int) -> list[np.ndarray]:
-        """Return the batches of an epoch, as arrays of pair indices; the same number gives the same batches."""
+        """Return an epoch's batches as arrays of pair indices; the order depends only on the seed and `number`."""
         rng = np.random.default_rng([self.seed, number])
         batches = []
         for width in np.unique(self.target_widths):
@@ -74,21 +74,21 @@ class Batches:
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def count(self, members: np.ndarray) -> int:
-        """Return the number of target tokens to predict in the pairs `members`."""
+        """Return the number of target tokens, without padding, in the pairs with indices `members`."""
         return int(self.data.target.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
-        """Return the pairs `members` as one padded batch."""
+        """Return the pairs with indices `members` as one padded batch."""
         source = self.data.source.padded(members, self.source_widths[members].max())
         predicted = self.data.target.padded(members, self.target_widths[members].max())
         target = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield every pair once, in the order of epoch 0."""
+        """Yield all pairs in batches, in the order of epoch 0."""
         return map(self.load, self.epoch(0))
 
 
 def widths(lengths: np.ndarray) -> np.ndarray:
-    """Return the width to which a sentence of each length is padded."""
+    """Return, for each sentence length, the smallest width in WIDTHS that fits."""
     return np.array(WIDTHS)[np.searchsorted(WIDTHS, lengths)]

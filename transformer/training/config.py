@@ -8,12 +8,13 @@ from typing import Any
 
 from transformer.config import CHOICES, TransformerConfig, decoder_only
 
-# Largest integer setting. Numbers computed from a seed and a step must fit into the 64 bits of torch's seeds.
+# Largest integer setting, so that seeds computed from a setting and a step number fit into torch's 64 bits.
 MAX_INTEGER = 2**31 - 1
-# Ten times the depth of the deepest known models. In deeper narrow models, Python objects take more memory than
-# weights.
+# Ten times as deep as the deepest known models. Beyond that, a
+# narrow model's Python objects take more memory than its weights.
 MAX_LAYERS = 1_000
-# Largest learning rate. Its product with the root of a matrix's size must be finite in float32.
+# Largest learning rate. Muon multiplies the rate by the square root
+# of a matrix dimension, and the product must be finite in float32.
 MAX_RATE = 1e30
 
 
@@ -26,13 +27,13 @@ def option(
     below: float | None = None,
     most: float | None = None,
 ) -> Any:
-    """Return a dataclass field with a default, a help text for `train --help`, and a range.
+    """Return a dataclass field with a default, a help text for `train --help`, and a valid range.
 
     Args:
-        default: default value, which also decides the type.
-        help: one line of help.
-        least, most: smallest and largest valid value. No integer may be above MAX_INTEGER.
-        above, below: bounds that the value must not reach.
+        default: default value; its type is the type of the command-line option.
+        help: one-line help text.
+        least, most: inclusive bounds; for an integer, `most` defaults to MAX_INTEGER.
+        above, below: exclusive bounds.
     """
     if most is None and isinstance(default, int):
         most = MAX_INTEGER
@@ -50,10 +51,10 @@ HOLDS = {
 
 
 def check_options(config: Any) -> None:
-    """Check that all dataclass fields created by `option` are within their ranges.
+    """Check that every dataclass field created by `option` is within its range.
 
     Raises:
-        ValueError: a value is out of range or not a number; the message has the name of the command-line option.
+        ValueError: a value is out of range or not a finite number; the message names the command-line option.
     """
     for each in fields(config):
         if "bounds" not in each.metadata:
@@ -70,30 +71,30 @@ def check_options(config: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of a training run. The `help` of each field describes it.
+    """Settings of a training run; each field's `help` describes the setting.
 
     Raises:
-        ValueError: a value is out of range or not a number; the message names the option.
+        ValueError: a value is out of range or not a finite number; the message names the command-line option.
     """
 
     d_model: int = option(256, "width of the residual stream", least=1)
-    heads: int = option(8, "attention heads of every layer", least=1)
+    heads: int = option(8, "attention heads in every layer", least=1)
     layers: int = option(
-        6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1, most=MAX_LAYERS
+        6, "layers in the encoder, and again in the decoder; for a language model, all layers", least=1, most=MAX_LAYERS
     )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
-    dropout: float = option(0.1, "rate of dropout", least=0, below=1)
-    # Kept for compatibility: --batch-pieces is a documented option.
-    batch_pieces: int = option(4096, "tokens to predict in a micro-batch, including padding", least=1)
-    micro_batches: int = option(1, "micro-batches in a step, divided among the processes", least=1)
-    steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
+    dropout: float = option(0.1, "dropout rate", least=0, below=1)
+    # Not renamed to batch_tokens, because --batch-pieces is a documented option.
+    batch_pieces: int = option(4096, "tokens to predict per micro-batch, including padding", least=1)
+    micro_batches: int = option(1, "micro-batches per step, divided among the processes", least=1)
+    steps: int = option(7_800, "total number of steps; a finished run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
     cooldown: float = option(
-        0.47, "share of the steps, at the end, in which the learning rate falls to 0", least=0, most=1
+        0.47, "share of all steps, at the end, in which the learning rate falls to 0", least=0, most=1
     )
-    learning_rate: float = option(2e-3, "learning rate at its peak", above=0, most=MAX_RATE)
-    weight_decay: float = option(0.01, "weight decay of the matrices inside the layers", least=0)
-    clip: float = option(1.0, "the gradient of a step is scaled down to this norm if it is larger", above=0)
+    learning_rate: float = option(2e-3, "peak learning rate", above=0, most=MAX_RATE)
+    weight_decay: float = option(0.01, "weight decay for the matrices inside the layers", least=0)
+    clip: float = option(1.0, "maximum norm of a step's gradient, which is scaled down if larger", above=0)
     label_smoothing: float = option(
         0.1, "share of the target probability that is spread over the vocabulary", least=0, below=1
     )
@@ -104,11 +105,11 @@ class TrainConfig:
         least=1,
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)
-    seed: int = option(1, "seed of the first weights, the order of the data and dropout", least=0)
+    seed: int = option(1, "seed of the initial weights, the data order and dropout", least=0)
     positions: str = field(
         default="",
         metadata={
-            "help": "position encoding; the default is sinusoidal for a translator and learned for a language model",
+            "help": "positional encoding; the default is sinusoidal for a translator and learned for a language model",
             "choices": CHOICES["positions"],
         },
     )
@@ -121,7 +122,7 @@ class TrainConfig:
             raise ValueError(f"--positions must be one of {', '.join(CHOICES['positions'])}, not {self.positions!r}")
 
     def model(self, vocabulary: int) -> TransformerConfig:
-        """Return the configuration of a translation model for a joint vocabulary of `vocabulary` tokens."""
+        """Return the configuration of a translation model whose joint vocabulary has `vocabulary` tokens."""
         return TransformerConfig(
             source_vocabulary=vocabulary,
             target_vocabulary=vocabulary,
@@ -136,7 +137,7 @@ class TrainConfig:
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
-        """Return the configuration of a language model with `vocabulary` tokens and contexts of `context` tokens."""
+        """Return the configuration of a language model with `vocabulary` tokens and a context of `context` tokens."""
         return decoder_only(
             vocabulary,
             d_model=self.d_model,
@@ -150,5 +151,4 @@ class TrainConfig:
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """Return the keyword argument for the type of positional encoding; empty for the default."""
         return {"positions": self.positions} if self.positions else {}

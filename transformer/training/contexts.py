@@ -14,7 +14,7 @@ from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
-# Name of the tensor in a file. It distinguishes contexts from sentence pairs.
+# Tensor name that marks a data file as contexts; files without this tensor hold sentence pairs.
 CONTEXTS = "contexts"
 # Minimum and maximum number of tokens in a repeated pattern.
 PATTERN = (4, 48)
@@ -22,7 +22,7 @@ PATTERN = (4, 48)
 
 @dataclass(frozen=True)
 class Contexts:
-    """Tokenized texts, packed into contexts that each contain as many whole texts as fit.
+    """Tokenized texts packed into fixed-width contexts, with as many whole texts per context as fit.
 
     Attributes:
         tokens: token ids, uint16 [N, W], with an end symbol after each text and padding after the last.
@@ -55,17 +55,17 @@ class Contexts:
         repeated: float = 0.0,
         patterns: float = 0.0,
     ) -> Contexts:
-        """Split texts into tokens, and distribute them over contexts in random order.
+        """Tokenize texts and pack them into contexts in random order.
 
         Args:
             texts: texts to pack; texts of more than `width` tokens are excluded.
             tokenizer: tokenizer for the texts.
             width: number of tokens in a context.
             rng: random number generator.
-            repeated: probability of repeating an earlier text of the same context after each text, if there is room.
-                Repeated texts teach the model to look back.
-            patterns: number of additional contexts, relative to the number of contexts, that only repeat a few random
-                tokens from the texts. They also teach the model to look back.
+            repeated: probability of following a text with a repetition of a text already in the context, if there is
+                room. Repetitions teach the model to look back.
+            patterns: number of extra contexts that repeat a short random token pattern, as a fraction of all other
+                contexts. These contexts also teach the model to look back.
         """
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]
@@ -91,38 +91,38 @@ class Contexts:
             joined = [token for part in parts for token in part]
             row[: len(joined)] = joined
         if not contexts[0]:
-            # Not a single text fits into a context.
+            # No text fits into a context.
             return cls(tokens[:0], left_out)
         drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(tokens)))]
         return cls(np.concatenate([tokens, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write the contexts to a file, together with the fingerprint of the vocabulary."""
+        """Write the contexts to a file, with the vocabulary's fingerprint."""
         write_sealed(path, {CONTEXTS: torch.from_numpy(self.tokens)}, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
-        """Return the contexts from the arrays of a file that `save` has written."""
+        """Return the contexts from the arrays in a file written by `save`."""
         return cls(arrays[CONTEXTS])
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a context filled by repeating a few random tokens from random texts."""
+    """Return a context that repeats one short pattern of tokens, each sampled from a random text."""
     run = []
     for _ in range(rng.integers(*PATTERN, endpoint=True)):
         text = encoded[int(rng.integers(len(encoded)))]
-        # Do not sample the last token, which is the end symbol.
+        # The last token is the end symbol, so exclude it.
         run.append(text[int(rng.integers(len(text) - 1))])
     return np.resize(run, width)
 
 
 class ContextBatches:
-    """Shuffled batches of contexts, with each context once per epoch, like `transformer.training.batching.Batches`.
+    """Shuffled batches of language-model contexts; each context occurs once per epoch.
 
     Args:
         data: contexts.
         tokens: number of tokens per batch, including padding.
-        seed: random seed, which determines the order together with the epoch number.
+        seed: random seed; the shuffling depends only on the seed and the epoch number.
     """
 
     def __init__(self, data: Contexts, *, tokens: int, seed: int) -> None:
@@ -133,25 +133,27 @@ class ContextBatches:
         self.rows = max(1, tokens // data.width)
 
     def epoch(self, number: int) -> list[np.ndarray]:
-        """Return the batches of an epoch, as arrays of context indices; the same number gives the same batches."""
+        """Return an epoch's batches as arrays of context indices, in an order that depends only on the seed and
+        `number`.
+        """
         order = np.random.default_rng([self.seed, number]).permutation(len(self.data))
         return [order[start : start + self.rows] for start in range(0, len(order), self.rows)]
 
     def count(self, members: np.ndarray) -> int:
-        """Return the number of tokens to predict in the contexts `members`."""
+        """Return the number of tokens, without padding, in the contexts with indices `members`."""
         return int(self.data.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:
-        """Return the contexts `members` as one batch."""
+        """Return the contexts with indices `members` as one batch."""
         predicted = self.data.tokens[members].astype(np.int64)
         read = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
         return Batch(None, torch.from_numpy(read), torch.from_numpy(predicted))
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield every context once, in the order of epoch 0."""
+        """Yield all contexts in batches, in the order of epoch 0."""
         return map(self.load, self.epoch(0))
 
 
 def texts_of(pairs: Sequence[Pair]) -> list[str]:
-    """Return the distinct source texts of the pairs, in order."""
+    """Return the pairs' source texts in order, without duplicates."""
     return list(dict.fromkeys(source for source, _ in pairs))

@@ -1,4 +1,4 @@
-"""Reads sentence pairs from tab-separated files, augments and tokenizes the pairs, and saves the result."""
+"""Sentence pairs for training: read from tab-separated files, augmented, tokenized and saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 
-# Maximum number of tokens of a vocabulary, whose ids are stored as uint16.
+# Largest vocabulary size, because token ids are stored as uint16.
 MAX_TOKENS = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read the pairs with text on both sides from a file; log a warning with the number of pairs skipped."""
+    """Read the sentence pairs in a file; skip pairs with an empty side, and log a warning that counts them."""
     rows = read_rows(path)
     pairs = [pair for pair in rows if all(pair)]
     if len(pairs) < len(rows):
@@ -35,12 +35,12 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def read_rows(path: Path) -> list[Pair]:
-    """Read all (source, target) pairs of a tab-separated UTF-8 file, gzip-compressed if its name ends in .gz.
+    """Read all (source, target) pairs from a tab-separated UTF-8 file; a name ending in .gz means gzip compression.
 
-    Columns after the second are ignored; a side may be empty.
+    Columns after the second are ignored; one side of a pair may be empty.
 
     Raises:
-        ValueError: a row has no tab or is not UTF-8, no pair has a text on both sides, or the file is damaged; the
+        ValueError: a row has no tab or is not UTF-8, no pair has text on both sides, or the file is damaged; the
             message names the file and the line.
     """
     pairs = []
@@ -54,11 +54,11 @@ def read_rows(path: Path) -> list[Pair]:
 
 
 def read_sentences(path: Path, column: int) -> list[str]:
-    """Read the sentences of one column of a tab-separated file; log a warning with the number of empty ones.
+    """Read the sentences in one column of a tab-separated file; skip empty ones, and log a warning that counts them.
 
     Args:
         path: the file.
-        column: number of the column, from 1; the file needs no other columns.
+        column: 1-based number of the column; the file needs no other columns.
 
     Raises:
         ValueError: a row has no such column or is not UTF-8, there is no sentence, or the file is damaged; the message
@@ -80,7 +80,7 @@ def read_sentences(path: Path, column: int) -> list[str]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number of each line of a UTF-8 file, from 1, and the line; the file is gzip-compressed if named .gz.
+    """Yield (1-based line number, line) for each line in a UTF-8 file; a name ending in .gz means gzip compression.
 
     Raises:
         FileNotFoundError: the file does not exist.
@@ -103,25 +103,24 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each row, from 1, and its columns."""
     return ((number, line.split("\t")) for number, line in read_lines(path))
 
 
 def without_case_and_punctuation(pair: Pair) -> Pair:
-    """Return the pair as if typed in a hurry: the source in lower case, without its final punctuation."""
+    """Return the pair with a carelessly typed source: in lower case and without final punctuation."""
     source, target = pair
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
 def _bare(text: str) -> str:
-    """Return the text in lower case, without punctuation and spaces."""
+    """Return the text in lower case, without punctuation or spaces."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 
 def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
-    """Return the held-out sentences that also occur on the same side of the training data: sources, then targets.
+    """Return the held-out sentences that also occur in the training data, first sources, then targets.
 
-    Differences in case, punctuation and spaces are ignored.
+    Sources are compared only with sources, and targets only with targets. Case, punctuation and spaces are ignored.
     """
     shared = []
     for side in range(2):
@@ -131,7 +130,7 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
 
 
 def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that have no held-out sentence on either side, compared as in `overlap`."""
+    """Return the pairs in which neither side is a held-out sentence, ignoring case, punctuation and spaces."""
     sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
     return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
 
@@ -140,10 +139,10 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
     """Return the pairs, followed by additional pairs made from them.
 
     Args:
-        pairs: the original pairs.
+        pairs: original pairs.
         careless: fraction of the pairs, 0 to 1, to copy with the source in lower case and without final punctuation.
-        joined: number of additional pairs that join two or three random pairs, relative to the number of pairs. They
-            teach the model not to stop after one short sentence.
+        joined: number of additional pairs that each join two or three random pairs, as a fraction of the original
+            number. Joined pairs teach the model not to stop after one short sentence.
         rng: random number generator.
     """
     more = list(pairs)
@@ -156,7 +155,7 @@ def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.ra
 
 
 def check_size(tokenizer: Tokenizer) -> None:
-    """Check that the ids of a vocabulary fit into uint16, the type in which they are stored.
+    """Check that the vocabulary's ids fit into uint16, the type in which data files store them.
 
     Raises:
         ValueError: the vocabulary is too large.
@@ -167,7 +166,7 @@ def check_size(tokenizer: Tokenizer) -> None:
 
 @dataclass(frozen=True)
 class SideTokens:
-    """Tokens of all sentences in one language.
+    """Token ids of all sentences in one language.
 
     Attributes:
         tokens: concatenated token ids of all sentences, uint16; each sentence ends with the end symbol.
@@ -194,7 +193,12 @@ class SideTokens:
         return self.tokens[self.starts[index] : self.starts[index + 1]]
 
     def padded(self, members: np.ndarray, width: int) -> np.ndarray:
-        """Return the M sentences `members`, padded to `width`, which must be at least the longest: int64 [M, width]."""
+        """Return the M sentences with indices `members`, padded to `width` tokens, int64 [M, width].
+
+        Args:
+            members: sentence indices, [M].
+            width: number of columns, at least the length of the longest sentence.
+        """
         columns = np.arange(width)
         positions = np.minimum(self.starts[members][:, None] + columns, len(self.tokens) - 1)
         inside = columns < self.lengths[members][:, None]
@@ -203,7 +207,7 @@ class SideTokens:
 
 @dataclass(frozen=True)
 class TokenData:
-    """Sentence pairs as tokens; both sides have the same number of sentences."""
+    """Tokenized sentence pairs; both sides have the same number of sentences."""
 
     source: SideTokens
     target: SideTokens
@@ -222,7 +226,7 @@ class TokenData:
             pairs: source and target texts.
             tokenizer: tokenizer for both sides.
             max_tokens: maximum number of tokens on a side; pairs with a longer side are excluded.
-            sampled: number of additional copies of every pair, tokenized at random (BPE-dropout).
+            sampled: number of extra copies of every pair, tokenized at random (BPE-dropout).
         """
         check_size(tokenizer)
         encoded: list[tuple[list[int], list[int]]] = []
@@ -235,7 +239,7 @@ class TokenData:
         return cls(SideTokens.of([source for source, _ in short]), SideTokens.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write the pairs to a file, together with the fingerprint of the vocabulary."""
+        """Write the pairs to a file, with the vocabulary's fingerprint."""
         arrays = {
             "source": self.source.tokens,
             "source_starts": self.source.starts,
@@ -247,5 +251,5 @@ class TokenData:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> TokenData:
-        """Return the pairs from the arrays of a file that `save` has written."""
+        """Return the pairs from the arrays in a file written by `save`."""
         return cls(*(SideTokens(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

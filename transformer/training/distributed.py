@@ -1,4 +1,4 @@
-"""Communication between training processes: there is one process, or torchrun has started several."""
+"""Communication between training processes, for a single process or several started by torchrun."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Process:
-    """This process: its rank among `count` processes, and the device that it trains on."""
+    """One training process: its rank among `count` processes, and its device."""
 
     rank: int
     count: int
     device: torch.device
 
     def sum(self, number: float) -> float:
-        """Return the sum of a number over all processes."""
+        """Return the sum of `number` over all processes."""
         if self.count == 1:
             return number
         total = torch.tensor(number, device=self.device)
@@ -36,10 +36,10 @@ class Process:
         return total.item()
 
     def of_first(self, data: bytes) -> bytes:
-        """Return the data of the first process in all processes; the data of the others is ignored."""
+        """Return the first process's `data` in every process; `data` is ignored in the others."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
-        # torch needs a writable buffer, so copy the bytes.
+        # Copy the bytes, because torch needs a writable buffer.
         content = (
             torch.frombuffer(bytearray(data), dtype=torch.uint8)
             if self.rank == 0
@@ -50,11 +50,11 @@ class Process:
         return content.cpu().numpy().tobytes()
 
     def in_first(self, work: Callable[[], Result]) -> Result | None:
-        """Call a function in the first process only; return its result there, and None in the others.
+        """Call `work` in the first process only; return its result there, and None in all other processes.
 
         Raises:
-            ValueError, OSError: `work` raised this error in the first process. The other processes raise a ValueError
-                with the same message, because they would wait forever.
+            ValueError, OSError: `work` raised this error in the first process. All other processes raise a ValueError
+                with the same message instead of waiting forever.
         """
         result, error = None, None
         if self.rank == 0:
@@ -73,10 +73,10 @@ class Process:
 
 @contextmanager
 def process_group(device: str | None = None) -> Iterator[Process]:
-    """Join the processes that torchrun has started, or be the only process.
+    """Context manager that joins the process group started by torchrun, or yields a single process.
 
     Args:
-        device: "cpu", "cuda" or "mps"; None takes CUDA if available, and otherwise the CPU.
+        device: "cpu", "cuda" or "mps"; None means CUDA if available, and otherwise the CPU.
 
     Raises:
         DeviceError: this machine has no such device.
@@ -89,16 +89,16 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
-    # DistributedDataParallel imports this module. Imported while a process group exists, it would keep the group
-    # forever.
+    # DistributedDataParallel imports this module later. An import
+    # while a process group exists would keep the group alive forever.
     importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
-        # The threads of a process group end when nothing refers to the group. DistributedDataParallel refers to it and
-        # is part of reference cycles, so collect garbage first. A thread that outlives the interpreter can abort the
-        # process after all its work is done.
+        # The threads of a process group end once nothing refers to the group. DistributedDataParallel holds such a
+        # reference in a reference cycle, so collect garbage first. A thread that outlives the interpreter can abort the
+        # process after all work is done.
         gc.collect()
         distributed.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""Computes the BLEU and chrF of a model on held-out pairs."""
+"""Computes a model's BLEU and chrF on held-out sentence pairs."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.training.data import Pair, read_rows, without_case_and_punctuation
 from transformer.values.interventions import AS_TRAINED, Interventions
 
-# Number of sentences per batch. A GPU is not busy with fewer; a CPU gains nothing from more.
+# Sentences per batch, by device type. Smaller batches leave a GPU idle; larger ones are no faster on a CPU.
 BATCH = {"cuda": 512, "mps": 64, "cpu": 64}
-# Ranges of the number of words in the source.
+# Ranges of source length, in words.
 LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
 BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
 @dataclass(frozen=True)
 class CorpusScores:
-    """Corpus scores, 0 to 100, each with a signature that says how it was computed.
+    """BLEU and chrF of a corpus, 0 to 100, each with the sacrebleu signature that says how the score was computed.
 
-    Scores include every pair in the file, so that they are comparable with other programs' scores. An empty source is
-    translated to an empty text, and an empty target is scored as it is.
+    Every pair in the file counts, so that scores are comparable between programs. An empty source is translated to an
+    empty text, and an empty target is scored as it stands.
 
     Attributes:
         sentences: number of pairs; `empty_sources` and `empty_targets` count the pairs with an empty side.
-        length_ratio: total number of characters in the translations divided by the total in the references.
+        length_ratio: number of characters in all translations, divided by the number in all references.
         by_length: scores for each range in LENGTHS that occurs, by name, such as "6-12".
     """
 
@@ -68,7 +68,7 @@ class CorpusScores:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores for sources in one length range, with fields as in `CorpusScores`."""
+    """Scores for the sentence pairs in one source-length range; the fields are described in `CorpusScores`."""
 
     sentences: int
     bleu: float
@@ -79,13 +79,13 @@ class LengthScores:
 def evaluate(
     folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
 ) -> CorpusScores:
-    """Translate the sources in a file of sentence pairs, and score the translations against the targets.
+    """Translate the source sentences in a file of sentence pairs, and score the translations against the targets.
 
     Args:
         folder: model folder.
         data: tab-separated file of pairs.
-        device: device to use; None takes the fastest available.
-        beam: beam size; 1 decodes greedily.
+        device: device to use; None means the fastest available.
+        beam: beam size; 1 means greedy decoding.
         careless: whether to convert the sources to lower case and remove final punctuation first.
 
     Raises:
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
-    """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the targets, by sacrebleu (Post 2018)."""
+    """Compute BLEU (Papineni et al. 2002) and chrF (Popović 2015) with sacrebleu (Post 2018)."""
     by_length = {}
     for least, most in LENGTHS:
         members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
@@ -140,9 +140,9 @@ def translate_all(
     beam: int = 1,
     interventions: Interventions = AS_TRAINED,
 ) -> list[str]:
-    """Translate many sentences in batches of similar length; beam size 1 decodes greedily.
+    """Translate sentences in batches of similar length; with `beam` 1, decode greedily.
 
-    The interventions apply to every sentence. The translation of an empty sentence is empty.
+    The interventions apply to every sentence. An empty sentence has an empty translation.
     """
     located = [tokenizer.encode_source(sentence) for sentence in sentences]
     tokens = [[token.id for token in each] for each in located]
@@ -162,7 +162,7 @@ def translate_all(
 def _translate_batch(
     model: Transformer, tokenizer: Vocabulary, source: Tensor, beam: int, interventions: Interventions
 ) -> list[Sequence[int]]:
-    """Return the token ids of the translations, including special tokens, for padded sources [B, S]."""
+    """Return the translations' token ids, including special tokens, for padded source ids [B, S]."""
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)

@@ -10,14 +10,14 @@ from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 
-# Positions are padded to a multiple of this number, so that the output layer sees few distinct shapes.
+# The number of positions is padded to a multiple of this, so that the output layer sees few matrix shapes.
 PORTION = 256
 
 
 class SummedLoss(nn.Module):
-    """Cross-entropy of the predicted tokens with label smoothing (section 5.4 of the paper), summed over the tokens.
+    """Cross-entropy with label smoothing ("Attention Is All You Need", section 5.4), summed over the tokens to predict.
 
-    Sums over batches and processes can be added up, and divided once by the total number of tokens.
+    A sum, unlike a mean, can be added over batches and processes, and then divided once by the total number of tokens.
     """
 
     def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
@@ -26,9 +26,8 @@ class SummedLoss(nn.Module):
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return the summed loss in nats, a scalar."""
         if batch.source is None:
-            # Contexts are nearly full, so there is hardly any padding to skip.
+            # Contexts are nearly full, so skipping padding would save hardly anything.
             hidden, labels = self.model.decode(batch.target, None).flatten(0, 1), batch.predicted.flatten()
         else:
             source_mask = batch.source != PAD
@@ -42,16 +41,17 @@ class SummedLoss(nn.Module):
 
 
 def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
-    """Find the positions in the flattened batch that have a token to predict, padded to a multiple of PORTION.
+    """Return the positions in the flattened batch that have a token to predict, and the token ids there.
 
     Args:
         predicted: token ids [B, T].
 
     Returns:
-        Positions [N], and the ids there [N]. N is a multiple of PORTION, or B * T if that is smaller.
+        Positions in the flattened batch, [N], and the token ids there, [N]. Positions of padding are added at the end,
+        so that N is a multiple of PORTION, or B * T.
     """
     flat = predicted.flatten()
-    # A stable sort puts the real tokens first, in order, and the padding after them.
+    # A stable sort puts real tokens first, in their original order, and padding last.
     order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
     real = int((flat != PAD).sum())
     positions = order[: -(-real // PORTION) * PORTION]

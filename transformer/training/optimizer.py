@@ -1,4 +1,4 @@
-"""Optimiser that combines several torch optimisers, clips gradients and sets the learning rate."""
+"""Optimiser for training: Muon and AdamW with a common learning rate and gradient clipping."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.training.config import TrainConfig
 
 
 class Optimizer:
-    """Combines several torch optimisers for disjoint sets of parameters, with a common learning rate.
+    """Several torch optimisers for disjoint sets of parameters, with a common learning rate and gradient clipping.
 
     Args:
         model: model whose parameters are trained.
         config: training settings.
-        parts: torch optimisers; None for the result of `muon_and_adamw`.
+        parts: torch optimisers; None means those that `muon_and_adamw` returns.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Optimizer:
         """Clip the gradients, take a step at `factor` times the peak learning rate, and clear the gradients.
 
         Returns:
-            The norm of the gradients before clipping. If it is not finite, no step is taken.
+            Norm of the gradients before clipping. If the norm is not finite, no step is taken.
         """
         norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
         if not math.isfinite(norm):
@@ -45,7 +45,7 @@ class Optimizer:
         return norm
 
     def state(self) -> dict[str, Tensor]:
-        """Return the whole state of all parts, as named tensors."""
+        """Return the state of all torch optimisers as tensors by name."""
         return {
             f"{part}.{position}.{key}": value
             for part, optimizer in enumerate(self.parts)
@@ -54,7 +54,7 @@ class Optimizer:
         }
 
     def load_state(self, tensors: dict[str, Tensor]) -> None:
-        """Restore a state that `state` returned."""
+        """Restore a state returned by `state`."""
         for name, tensor in tensors.items():
             part, position, key = name.split(".")
             optimizer = self.parts[int(part)]
@@ -65,9 +65,9 @@ class Optimizer:
 def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
     """Return two optimisers: Muon for the matrices inside the layers, and AdamW for all other parameters.
 
-    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is for matrices that map
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") is made for matrices that map
     activations to activations. Embeddings, learned positions, norms and biases are not such matrices. Muon's updates
-    are scaled to the size of AdamW's updates, so both can use one learning rate (Liu et al. 2025, "Muon is Scalable for
+    are scaled to the magnitude of AdamW's, so that one learning rate suits both (Liu et al. 2025, "Muon is Scalable for
     LLM Training", section 2.2).
     """
     embeddings = {

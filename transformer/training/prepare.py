@@ -1,4 +1,4 @@
-"""Prepares the run folder of a translation model or language model from files of sentence pairs."""
+"""Prepares training data: turns files of sentence pairs into the run folder of a translation or language model."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
-# Largest number of copies of a pair, and of tokens in a context. The corpora need no more, and a mistyped number could
-# fill the memory.
+# Upper limits for copies of a pair and for tokens in a context. The
+# corpora need no more, and a mistyped number could fill the memory.
 MAX_SAMPLED = 1_000
 MAX_CONTEXT = 65_536
 
@@ -42,16 +42,16 @@ def prepare(
     Args:
         run: run folder, created if necessary.
         data: tab-separated files of source and target sentences.
-        validation: another such file, for the validation loss.
+        validation: tab-separated file of pairs for the validation loss.
         held_out: files of test pairs. Training pairs that share a sentence with a test pair are removed.
         vocabulary: number of tokens in the joint vocabulary of both languages.
         careless: fraction of the pairs, 0 to 1, to copy with the source in lower case and without final punctuation.
-        joined: number of additional pairs made by joining two or three pairs, relative to the number of pairs.
-        sampled: number of additional copies of every pair, split into tokens at random. SentencePiece takes no seed, so
+        joined: number of extra pairs made by joining two or three pairs, as a fraction of the number of pairs.
+        sampled: number of extra copies of every pair, split into tokens at random. SentencePiece takes no seed, so
             these splits differ when the data is prepared again.
-        seed: seed of all other random choices.
-        start: model folder whose vocabulary is used, for a run that starts with the weights of that model.
-        turned: train the opposite direction: the second sentence of every pair is the source.
+        seed: random seed for everything except these splits.
+        start: model folder whose vocabulary to use, for a training run that starts from that model's weights.
+        turned: whether to train the opposite direction, with the second sentence of each pair as the source.
 
     Raises:
         ValueError: a file cannot be read (see `read_pairs`), an option is out of range, the text is too short for a
@@ -106,13 +106,14 @@ def prepare_language_model(
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
-    """Prepare a run folder for a language model of the different source texts.
+    """Prepare a run folder for a language model that is trained on the distinct source texts.
 
     Args:
         run, data, validation, held_out, seed, start: as in `prepare`.
         vocabulary: number of tokens in the vocabulary.
-        context: number of tokens that the model reads at once; it is also the number of learned positions.
-        repeated, patterns: additions, only to the training data, that teach the model to look back (see `Contexts.of`).
+        context: number of tokens that the model reads at once, and of learned positions.
+        repeated, patterns: amounts of repetition in the training data, to teach the model to look back; see
+            `Contexts.of`.
 
     Raises:
         ValueError: as in `prepare`, or no text fits into a context.
@@ -151,15 +152,15 @@ def prepare_language_model(
 
 
 def _check_vocabulary(size: int) -> None:
-    """Check the size of a vocabulary, to give a clearer error message than SentencePiece does."""
+    """Raise a clearer error than SentencePiece does if the vocabulary size is out of range."""
     if not 1 <= size <= MAX_TOKENS:
         raise ValueError(f"--vocabulary must be at least 1 and at most {MAX_TOKENS:,}, not {size}")
 
 
 def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:
-    """Return the training pairs, without those that are held out, and the validation pairs.
+    """Return the training pairs without held-out ones, and the validation pairs.
 
-    Each file is read only once, because it may be a pipe.
+    Every file is read only once, because a file may be a pipe.
 
     Raises:
         ValueError: all pairs are held out.

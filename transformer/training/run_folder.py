@@ -1,4 +1,4 @@
-"""Reads and writes a training run's folder: prepared data, saved state, and the latest checkpoints."""
+"""A training run's folder: prepared data, the state to resume from, and the latest checkpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import TokenData
 
 STATE = "state.safetensors"
-# Keys of the metadata of a saved state.
+# Metadata keys in the state file.
 PROGRESS = ("step", "seconds", "config", "fingerprints")
 DataName = Literal["train", "validation"]
 
@@ -29,7 +29,7 @@ class TrainingState:
 
     Attributes:
         tensors: weights and optimiser state, by name.
-        progress: values of PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
+        progress: step, seconds, configuration and fingerprints of the data, by the names in PROGRESS.
     """
 
     tensors: Mapping[str, Tensor]
@@ -40,8 +40,8 @@ class RunFolder:
     """The files of one training run.
 
     `prepare` writes tokenizer.model, train.safetensors and validation.safetensors. `train` writes state.safetensors and
-    the last few checkpoints, weights-STEP.safetensors. It also writes the folder model/ with the current model and its
-    learning curve.
+    the last few checkpoints, weights-STEP.safetensors. `train` also writes the folder model/ with the current model and
+    the learning curve.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,16 +49,14 @@ class RunFolder:
 
     @property
     def model(self) -> Path:
-        """Folder of the model."""
         return self.path / RUN_MODEL
 
     @property
     def curve(self) -> Path:
-        """File with the learning curve of the model."""
         return self.model / CURVE
 
     def tokenizer(self) -> Tokenizer:
-        """Load the vocabulary of the run.
+        """Load the training run's tokenizer.
 
         Raises:
             ValueError: the folder was not prepared, or the file is damaged.
@@ -73,7 +71,7 @@ class RunFolder:
             raise ValueError(f"{error}: run `prepare --run {self.path}` again, or restore a copy") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Create the folder, and write its vocabulary.
+        """Create the run folder, and write the tokenizer there.
 
         Raises:
             OSError: the folder cannot be written.
@@ -84,9 +82,7 @@ class RunFolder:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> TokenData | Contexts:
-        """Load the training or validation data, in tokens of the run's vocabulary.
-
-        The data is sentence pairs for a translation model, and contexts for a language model.
+        """Load the training or validation data: sentence pairs for a translation model, contexts for a language model.
 
         Raises:
             ValueError: the file is missing or damaged, or was prepared with another vocabulary.
@@ -105,16 +101,16 @@ class RunFolder:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
     def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
-        """Return fingerprints of the vocabulary file and the data files, by file name.
+        """Return fingerprints of the tokenizer file and the data files, by file name.
 
         Args:
-            tokenizer: vocabulary of the run; the data must have been read before, which checks it.
+            tokenizer: the run's tokenizer. The data files' seals are not checked here, so load the data first.
         """
         paths = [self._data_path(name) for name in get_args(DataName)]
         return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
 
     def state(self) -> TrainingState | None:
-        """Load the saved state of the run; None if there is none.
+        """Load the saved state; return None if there is none.
 
         Raises:
             ValueError: the file is damaged.
@@ -128,15 +124,15 @@ class RunFolder:
         return TrainingState({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
 
     def save_state(self, state: TrainingState) -> None:
-        """Replace the saved state.
+        """Save the state, replacing any earlier one.
 
         Raises:
-            OSError: it cannot be written; the old state stays.
+            OSError: the state cannot be written; the old state is kept.
         """
         write_sealed(self.path / STATE, state.tensors, state.progress)
 
     def save_weights(self, step: int, weights: Mapping[str, Tensor], *, keep: int) -> None:
-        """Save the weights of a step, and delete all but the last `keep` checkpoints.
+        """Save the weights after a step as a checkpoint, and delete all but the last `keep` checkpoints.
 
         Raises:
             OSError: the weights cannot be written.
@@ -149,20 +145,21 @@ class RunFolder:
         """Load the weights of all checkpoints, oldest first.
 
         Raises:
-            ValueError: a file is damaged, or contains the weights of another step than its name says.
+            ValueError: a file is damaged, or holds weights from another step than its name says.
         """
         return [self._read_weights(step) for step in self._weights_steps()]
 
     def check_weights(self, step: int, weights: Mapping[str, Tensor]) -> None:
-        """Check that the checkpoints can be averaged, before the run spends hours on more steps.
+        """Check that the checkpoints can be averaged, before hours are spent on further training steps.
 
         Args:
-            step: step from which the run continues. Checkpoints of later steps, which an interrupted run saved, are
-                deleted, because the run takes those steps again.
-            weights: weights of that step; empty at the beginning. If their checkpoint is missing, it is written again.
+            step: step from which training continues. Later checkpoints, left by an interrupted run, are deleted,
+                because those steps are taken again.
+            weights: weights after that step; empty for a new run. If there is no checkpoint of these weights, write
+                one.
 
         Raises:
-            ValueError: a file is damaged; the files are read one at a time.
+            ValueError: a checkpoint file is damaged.
         """
         for kept in self._weights_steps():
             if kept > step:
@@ -179,7 +176,7 @@ class RunFolder:
         return self.path / f"weights-{step:07d}.safetensors"
 
     def _weights_steps(self) -> list[int]:
-        """Return the steps of the checkpoints that `save_weights` wrote; other files of the user are ignored."""
+        """Return the steps of all checkpoints, ascending. Files that `save_weights` did not write are ignored."""
         return sorted(int(found[1]) for path in self.path.iterdir() if (found := STEP_WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
@@ -187,20 +184,20 @@ class RunFolder:
 
 
 def _current(name: str) -> str:
-    """Return the current name of a tensor of a saved state, "weights.NAME" or "optimizer.NAME"."""
+    """Translate a tensor name in a saved state, such as "weights.NAME", from an older version to the current one."""
     part, _, rest = name.partition(".")
     return f"{part}.{current_name(rest)}" if part == "weights" else name
 
 
 def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
-    """Read prepared data, and the fingerprint of its vocabulary.
+    """Load a file of prepared data; return the data and the fingerprint of the vocabulary used.
 
     Args:
-        path: file of the data.
-        advice: as in `read_sealed`, whose errors are raised.
+        path: data file.
+        advice: advice for error messages; `read_sealed` describes the errors.
     """
     found = read_sealed(path, {"vocabulary"}, advice)
-    # Copy the arrays: memory-mapped data would be read again in every epoch, without checking the seal.
+    # Copy the arrays. Memory-mapped data would be read again in every epoch, without a check of the seal.
     arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else TokenData
     return kind.of_arrays(arrays), found.notes["vocabulary"]

@@ -11,17 +11,17 @@ from transformer.text.normalisation import normalise
 from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 
-# Separates the accepted spellings of an expected text.
+# Separates alternative spellings in a sample file.
 OR = " / "
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sentence with its translation.
+    """A sample sentence with the model's translation.
 
     Attributes:
-        source: the sentence.
-        translation: its translation by the model.
+        source: sentence to translate.
+        translation: the model's translation.
         expected: accepted spellings of a name, a number or a time; the translation must contain one of them. Empty if
             nothing is expected.
     """
@@ -42,12 +42,11 @@ class Sample:
         return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {OR.join(self.expected)}"
 
     def _found(self) -> str:
-        """Return the first expected spelling that the translation contains; empty if there is none."""
         return next((spelling for spelling in self.expected if spelling in self.translation), "")
 
 
 def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """Read sentences, one per line. After a tab, a line can list spellings; the translation must contain one of them.
+    """Read sample sentences, one per line, optionally followed by a tab and the accepted spellings of a name or number.
 
     Raises:
         ValueError: there is no sentence, or the file cannot be read (see `read_lines`).
@@ -59,13 +58,13 @@ def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def translate_samples(folder: Path, sentences: Path, *, device: str | None = None, beam: int = 1) -> list[Sample]:
-    """Translate the sentences of a file.
+    """Translate the sample sentences in a file.
 
     Args:
         folder: model folder.
-        sentences: file as in `read_samples`.
-        device: device to use; None takes the fastest available.
-        beam: beam size; 1 decodes greedily.
+        sentences: file in the format of `read_samples`.
+        device: device to use; None means the fastest available.
+        beam: beam size; 1 means greedy decoding.
     """
     checkpoint = load_checkpoint(folder)
     device = chosen_device(device)

@@ -1,20 +1,20 @@
-"""The schedule of the learning rate over a training run."""
+"""Learning-rate schedule of a training run."""
 
 from __future__ import annotations
 
 
 def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
-    """Return the factor of the learning rate at a step: linear warm-up, a plateau, and linear decay to 0.
+    """Return the learning-rate factor at a step: linear warm-up, a plateau, then linear decay to 0.
 
-    Before the decay, the factor does not depend on the number of steps. A run can therefore be resumed with more steps,
-    or cooled down early with fewer, without changing earlier steps (Hägele et al. 2024, "Scaling Laws and
-    Compute-Optimal Training Beyond Fixed Training Durations", section 3).
+    Before the decay, the factor does not depend on the total number of steps. A run can therefore be extended with more
+    steps, or cooled down early, without changing earlier steps (Hägele et al. 2024, "Scaling Laws and Compute-Optimal
+    Training Beyond Fixed Training Durations", section 3).
 
     Args:
-        step: number of the step, from 0.
-        steps: number of steps of the whole run.
+        step: 0-based number of the step.
+        steps: total number of steps.
         warmup: number of steps in which the rate rises.
-        cooldown: share of all steps, 0 to 1, in which the rate falls at the end.
+        cooldown: fraction of all steps, 0 to 1, in which the rate falls at the end.
 
     Returns:
         Factor of the peak learning rate, above 0 and at most 1.

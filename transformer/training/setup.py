@@ -1,4 +1,4 @@
-"""Bundles a model with data and loss, so that `Trainer` can treat translation models and language models alike."""
+"""Bundles a model with data and loss, so that `Trainer` can treat translation and language models alike."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from transformer.training.loss import SummedLoss
 from transformer.training.run_folder import RunFolder
 from transformer.training.size import check_size
 
-# Number of validation pairs to translate at each checkpoint. All pairs would take as long as the steps between.
+# Number of validation pairs to translate per checkpoint. All pairs
+# would take as long as the training steps between two checkpoints.
 TRANSLATED = 200
 Data = TokenData | Contexts
 
 
 class TrainingSetup:
-    """A model with random weights, and the data to train it on.
+    """A model with random initial weights, and the data to train it on.
 
     Args:
         train, validation: sentence pairs for a translation model, or contexts for a language model.
-        tokenizer: vocabulary of the data.
+        tokenizer: tokenizer that produced the data.
         config: training settings.
 
     Attributes:
-        model: translation model or language model, sized for the data's vocabulary.
-        loss: module that computes the loss of a batch in nats, summed over its tokens.
+        model: translation model or language model, sized for the tokenizer's vocabulary.
+        loss: module that computes the loss of a batch in nats, summed over the tokens.
         batches: batches of the training data.
         validation: batches of the validation data.
 
@@ -58,7 +59,7 @@ class TrainingSetup:
         self.loss = SummedLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> float | None:
-        """Return chrF, 0 to 100, of greedy translations of the first validation pairs; None for a language model."""
+        """Return chrF, 0 to 100, for greedy translations of some validation pairs; None for a language model."""
         if isinstance(self.validation, ContextBatches):
             return None
         watched = itertools.islice(self.validation.data, TRANSLATED)
@@ -70,10 +71,12 @@ class TrainingSetup:
         return score(translate_all(self.model, self.tokenizer, sources, device), pairs).chrf
 
     def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
-        """Load a model of the same shape from a folder, with its vocabulary, which may differ.
+        """Load another model and its tokenizer; the two models must have the same shape, except for the vocabulary
+        size.
 
         Raises:
-            CheckpointError: the folder cannot be read, or its model is of another kind.
+            CheckpointError: the folder cannot be read, or holds a language model instead of a translation model or vice
+                versa.
             ValueError: the model has another shape.
         """
         config = self.model.config
@@ -85,7 +88,7 @@ class TrainingSetup:
 
 
 def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> TrainingSetup:
-    """Return the model that a run trains; the data decides its kind.
+    """Return the model and data of a run folder; the model is a language model if the data consists of contexts.
 
     Raises:
         ValueError: the data is missing, damaged or empty, or the model is too large for this machine.

@@ -1,4 +1,4 @@
-"""Sends the saved state of the first process to all processes of a training run."""
+"""Sends the first process's saved state to all processes of a distributed training run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from transformer.training.run_folder import RunFolder, TrainingState
 def shared_state(
     folder: RunFolder, config: TrainConfig, fingerprints: dict[str, str], process: Process
 ) -> TrainingState | None:
-    """Return the state that the first process has saved; None at the beginning of a run.
+    """Return the state saved by the first process; None if the training run is new.
 
-    Only the first process saves. On another machine, the folder has no state or an old one.
+    Only the first process saves its state. On another machine, the run folder has no saved state, or an old one.
 
     Args:
         folder: run folder of this process.
         config: training settings of this process.
-        fingerprints: `RunFolder.fingerprints` of this process.
+        fingerprints: this process's `RunFolder.fingerprints`.
         process: this process.
 
     Raises:
-        ValueError: the state is damaged, or a process has other options, vocabulary or data than the first one. Their
-            gradients would otherwise be mixed unnoticed. All processes raise this error.
+        ValueError: the state is damaged, or the processes differ in options, vocabulary or data. Their gradients must
+            not be averaged. All processes raise this error.
     """
     if process.count == 1:
         return folder.state()

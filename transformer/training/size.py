@@ -1,16 +1,17 @@
-"""Computes the size of a model without building it, and checks that the memory is large enough to train it."""
+"""Computes a model's size without building the model, and checks that memory suffices for training."""
 
 from __future__ import annotations
 
 from transformer.config import TransformerConfig
 from transformer.files.memory import gigabytes
 
-# Bytes per parameter: for its value, its gradient, and the one number that Muon stores; AdamW stores two numbers.
+# Memory for training, in bytes per parameter: float32 value,
+# gradient and Muon's momentum. AdamW stores one number more.
 BYTES = 12
 
 
 def parameters(config: TransformerConfig) -> int:
-    """Return the number of parameters of a model as trained by `transformer.training`.
+    """Return the number of parameters in a model trained by `transformer.training`.
 
     The model must be pre-norm, with one embedding table shared by all inputs and outputs.
     """
@@ -26,14 +27,14 @@ def parameters(config: TransformerConfig) -> int:
 
 
 def check_size(config: TransformerConfig, available: int | None) -> None:
-    """Check that a model is small enough to be trained on this machine.
+    """Check that this machine has enough memory to train a model.
 
     Args:
         config: configuration of the model.
         available: available memory in bytes; None if unknown.
 
     Raises:
-        ValueError: the model needs more memory; the message has both sizes.
+        ValueError: the model needs more memory; the message states both sizes.
     """
     count = parameters(config)
     if available is not None and count * BYTES > available:

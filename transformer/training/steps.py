@@ -1,4 +1,4 @@
-"""Takes training steps for any model: gradient of the mean loss, learning rate, and optimiser."""
+"""Training steps for any model: gradient of the mean loss, learning-rate schedule, and optimiser step."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ALONE = Process(0, 1, torch.device("cpu"))
 
 
 class DivergedError(AtlasError):
-    """The loss, its gradient or the weights are not finite."""
+    """The loss, the gradient or the weights are not finite."""
 
 
 class Schedule(Protocol):
-    """Settings of the learning rate schedule; the arguments of `trapezoid`."""
+    """Settings of the learning-rate schedule, named as in `trapezoid`."""
 
     @property
     def steps(self) -> int: ...
@@ -37,10 +37,12 @@ class Schedule(Protocol):
 
 
 class StepOptimizer(Protocol):
-    """An optimiser, such as `transformer.training.optimizer.Optimizer`."""
+    """Interface of an optimiser, such as `transformer.training.optimizer.Optimizer`."""
 
     def step(self, factor: float) -> float:
-        """Clip gradients, step at `factor` times the peak learning rate, clear gradients; return the unclipped norm."""
+        """Clip the gradients, step at `factor` times the peak learning rate, clear the gradients; return the unclipped
+        norm.
+        """
         ...
 
 
@@ -48,12 +50,12 @@ class Steps:
     """Takes training steps with a model.
 
     Args:
-        objective: module that returns the loss of a `Batch` in nats, summed over its tokens. If there are several
-            processes, it is wrapped in `DistributedDataParallel`.
-        optimizer: optimiser of the model.
-        schedule: settings of the learning rate schedule.
+        objective: module that returns the loss of a `Batch` in nats, summed over the tokens. With several processes, a
+            `DistributedDataParallel` module.
+        optimizer: optimiser of the model's parameters.
+        schedule: settings of the learning-rate schedule.
         process: this process and its device.
-        mixed: whether matrices are multiplied in bfloat16.
+        mixed: whether to multiply matrices in bfloat16.
     """
 
     def __init__(
@@ -69,15 +71,15 @@ class Steps:
         self.process, self.mixed = process, mixed
 
     def take(self, step: int, batches: Sequence[Batch], tokens: int) -> tuple[float, float]:
-        """Take one step of the optimiser.
+        """Take one optimiser step.
 
         Args:
-            step: number of the step, from 0.
-            batches: batches that this process learns from.
+            step: 0-based number of the step.
+            batches: batches for this process.
             tokens: number of tokens to predict in the batches of all processes.
 
         Returns:
-            The loss in nats, summed over the tokens of all processes, and the norm of the gradient.
+            Loss in nats, summed over the tokens of all processes, and norm of the gradient.
 
         Raises:
             DivergedError: the loss or the gradient is not finite; the weights stay unchanged.
@@ -101,14 +103,14 @@ class Steps:
         return torch.autocast(self.process.device.type, torch.bfloat16, enabled=self.mixed)
 
     def _add_gradient(self, batch: Batch, tokens: int, *, last: bool) -> float:
-        """Add a batch's contribution to the gradient of the mean loss; return its summed loss, nats."""
-        # Processes exchange gradients only with the last batch of a step.
+        """Add one batch's share of the gradient of the mean loss; return the batch's summed loss in nats."""
+        # Processes exchange gradients only after a step's last batch.
         objective = self.objective
         waiting = objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext()
         with torch.enable_grad(), waiting:
             with self.autocast():
                 loss = objective(batch.to(self.process.device))
-            # The loss is the mean over the tokens of all processes. DistributedDataParallel divides gradients by the
-            # number of processes, which this factor undoes.
+            # The loss is a mean over the tokens of all processes. DistributedDataParallel divides gradients by the
+            # number of processes, so multiply by that number.
             (loss * self.process.count / tokens).backward()
         return float(loss.detach())

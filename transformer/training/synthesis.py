@@ -1,4 +1,4 @@
-"""Creates sentence pairs with one side translated by a model, to train another model on them."""
+"""Creates synthetic training pairs: one side is real text, the other is a model's translation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
-# Discard translations that are longer or shorter than the original sentence by more than this factor.
+# Discard a translation if its length differs from the sentence's length by more than this factor.
 LONGEST = 3.0
 
 log = logging.getLogger(__name__)
@@ -31,19 +31,19 @@ def synthesise(
 ) -> None:
     """Translate the distinct sentences in the files, and write sentence pairs.
 
-    With `back`, a model of the opposite direction writes sources for real targets. This is back-translation (Sennrich
+    With `back`, a model for the opposite direction writes sources for real targets. This is back-translation (Sennrich
     et al. 2016, "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without `back`, a
-    model of the same direction writes targets for real sources. Using both is data diversification (Nguyen et al. 2020,
-    "Data Diversification: A Simple Strategy For Neural Machine Translation", section 3).
+    model for the same direction writes targets for real sources. Using both is data diversification (Nguyen et al.
+    2020, "Data Diversification: A Simple Strategy For Neural Machine Translation", section 3).
 
     Args:
         model: model folder.
         data: files with one sentence per line, or with tab-separated columns.
-        output: file to write: tab-separated sources and targets, gzip-compressed.
-        column: column with the sentences, from 1.
-        back: write the translations as sources instead of targets.
-        beam: beam size; 1 decodes greedily.
-        device: device to use; None takes the fastest available.
+        output: gzip-compressed file to write, with tab-separated sources and targets.
+        column: 1-based column of the sentences.
+        back: whether the translations become sources instead of targets.
+        beam: beam size; 1 means greedy decoding.
+        device: device to use; None means the fastest available.
 
     Raises:
         ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, the
@@ -64,6 +64,6 @@ def synthesise(
 
 
 def plausible(pair: Pair) -> bool:
-    """Return whether the lengths of sentence and translation, in characters, differ by at most the factor LONGEST."""
+    """Return whether sentence and translation differ in length, in characters, by at most a factor of LONGEST."""
     sentence, translation = map(len, pair)
     return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST

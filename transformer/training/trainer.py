@@ -28,7 +28,7 @@ from transformer.training.steps import DivergedError, Steps
 from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
-# Settings that may differ when a run is resumed: its end, and how often and how many checkpoints are saved.
+# Settings that may change when a run is resumed: its length, its cooldown, and how checkpoints are saved.
 MOVABLE = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
@@ -37,16 +37,16 @@ log = logging.getLogger(__name__)
 class Trainer:
     """Trains one model in a run folder (see `RunFolder`).
 
-    Every random choice in a step depends only on the seed and on the number of the step. A run that was interrupted and
-    resumed therefore takes the same steps as an uninterrupted run. Checkpoints depend on the clock, and so does their
-    average.
+    Every random choice in a step depends only on the seed and the step number. An interrupted and resumed training run
+    therefore takes the same steps as an uninterrupted one. Only the averaged model may differ, because the clock
+    decides when checkpoints are saved.
 
     Args:
         run: run folder.
-        config: training settings. A resumed run may have other values of MOVABLE.
+        config: training settings. A resumed run may only change the settings in MOVABLE.
         process: this process and its device.
-        start: model folder with the weights to start a new run with, instead of random weights. They are transferred to
-            the run's vocabulary if it differs.
+        start: model folder with initial weights for a new run; None means random weights. If the vocabularies differ,
+            the weights are transferred to the run's vocabulary.
 
     Raises:
         ValueError: the micro-batches cannot be divided among the processes; the run was started with another config,
@@ -104,11 +104,11 @@ class Trainer:
             raise OSError(f"{error}: the run continues from its last checkpoint") from error
 
     def _take_steps(self) -> None:
-        """Take the remaining steps, and save a checkpoint every few minutes and at the end."""
         saved = time.monotonic()
         started = saved - self.seconds
         while self.step < self.config.steps:
-            # A checkpoint is saved only with a reported loss, so that each row has the mean of equally many steps.
+            # Save a checkpoint only after a log report, so that every
+            # logged loss is a mean over the same number of steps.
             loss, norm, speed = self._take_reported_steps(started)
             finished = self.step == self.config.steps
             due = finished or time.monotonic() - saved > 60 * self.config.save_minutes
@@ -119,13 +119,13 @@ class Trainer:
                 saved = time.monotonic()
 
     def _take_reported_steps(self, started: float) -> tuple[float, float, float]:
-        """Take the steps up to the next report.
+        """Take steps until the next log report is due.
 
         Args:
-            started: time at which the run would have started without interruptions, seconds.
+            started: `time.monotonic()` minus the seconds trained so far, so that interruptions do not count.
 
         Returns:
-            Mean loss of their tokens, nats; norm of the last gradient; and tokens per second.
+            Mean loss per token, nats; norm of the last gradient; and tokens per second.
         """
         losses, tokens, began = 0.0, 0, time.monotonic()
         while True:
@@ -136,10 +136,10 @@ class Trainer:
                 return losses / tokens, norm, tokens / (time.monotonic() - began)
 
     def take_step(self) -> tuple[float, int, float]:
-        """Take one step of the optimiser.
+        """Take one optimiser step.
 
         Returns:
-            For all processes together: the summed loss in nats, and the number of predicted tokens; and the norm of the
+            Summed loss in nats over all processes, number of predicted tokens over all processes, and norm of the
             gradient.
 
         Raises:
@@ -159,7 +159,7 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        """Return the mean loss on the validation data, nats per token, including label smoothing."""
+        """Return the mean loss on the validation data in nats per token, including label smoothing."""
         self.loss.eval()
         total, tokens = 0.0, 0
         for batch in self.validation:
@@ -181,9 +181,9 @@ class Trainer:
         return {name: parameter.detach().cpu() for name, parameter in self.model.named_parameters()}
 
     def _save(self) -> None:
-        """Save a checkpoint, and the current model, which is the average of the saved checkpoints."""
+        """Save a checkpoint, and write the average of the kept checkpoints as the current model."""
         weights = self._weights()
-        # The model is saved in float16, so the weights must be finite in float16.
+        # The model file stores float16, so the weights must be finite in float16.
         if not all(weight.half().isfinite().all() for weight in weights.values()):
             raise self._diverged(f"step {self.step} left weights that are not finite in half precision")
         self.folder.save_weights(self.step, weights, keep=self.config.average)
@@ -202,7 +202,7 @@ class Trainer:
         save_model(self.folder.model, self.model.config, weights, self.tokenizer)
 
     def _finish(self) -> None:
-        """Save the average of the last checkpoints as the model; use as many as give the lowest validation loss."""
+        """Save the average of the last n checkpoints as the model, with the n that gives the lowest validation loss."""
         kept = self.folder.last_weights()
         candidates = {}
         for count in range(1, len(kept) + 1):
@@ -240,7 +240,7 @@ class Trainer:
                     f"the run in {self.folder.path} was started with another {name}: prepare the original one again, "
                     f"delete {STATE} there to start with this one, or use another folder"
                 )
-        # The config of older runs has no positions.
+        # Configs saved by older versions have no "positions".
         began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
             if value != began[name] and name not in MOVABLE:
@@ -259,7 +259,7 @@ class Trainer:
         log.info("continuing at step %d", self.step)
 
     def _tidy(self, state: TrainingState | None) -> None:
-        """Check that the run can be continued; remove data that an interrupted run recorded after its last state."""
+        """Check that the run can continue; delete anything recorded after the last saved state."""
         self.curve.truncate(self.step)
         self.folder.check_weights(self.step, self._weights() if state else {})
 
@@ -296,5 +296,5 @@ class Trainer:
 
 
 def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with a prefix, by their names without it."""
+    """Return the tensors whose names begin with `prefix`, by name without the prefix."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""Measures how many words of a text are one token in a vocabulary."""
+"""Counts how many words in a text are a single token in a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import SPACE_MARK, Tokenizer
 
-# A word is a sequence of letters.
 WORD = re.compile(r"[^\W\d_]+")
 FREQUENT = 2_000
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Statistics on how a vocabulary splits a text's words. Words are sequences of letters, tokenized separately.
+    """Statistics on how a vocabulary splits words. A word is a sequence of letters and is tokenized separately.
 
     Attributes:
         words: number of words in the text, including repetitions.
-        whole: number of words that are one token, including repetitions.
-        cut: words, among the FREQUENT most frequent ones, that are split with a single-letter token. Each is listed
-            with its tokens, most frequent first.
+        whole: number of words that are a single token, including repetitions.
+        cut: tokens of each of the FREQUENT most frequent words that is split with a single-letter token, by word, most
+            frequent word first.
     """
 
     words: int
@@ -39,7 +38,7 @@ class Coverage:
 
 
 def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
-    """Count the words of some texts that are one token in a vocabulary.
+    """Count how many words in the texts are a single token in a vocabulary.
 
     Raises:
         ValueError: the texts have no words.

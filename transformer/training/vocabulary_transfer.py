@@ -1,4 +1,4 @@
-"""Transfers a trained model to another vocabulary, so that a run need not start with random weights."""
+"""Adapts a trained model's weights to another vocabulary, so that training need not start from random weights."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from torch import Tensor
 
 from transformer.text.tokenizer import Tokenizer
 
-# Parameters with one row for each token of the vocabulary.
+# Parameters with one row per token in the vocabulary.
 TOKEN_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
 
 
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
-    """Return the weights of a model, transferred to another vocabulary.
+    """Return a model's weights, adapted to another vocabulary.
 
-    The row of a token that both vocabularies have stays the same. The row of a new token is the mean of the rows of the
-    old tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3).
-    All other weights stay the same.
+    Tokens in both vocabularies keep their rows. A new token's row is the mean over the old tokens that spell it (Gee et
+    al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3). All other weights stay the same.
 
     Args:
-        weights: weights by name, of a model with the old vocabulary on both sides.
-        old: vocabulary of the model.
-        new: vocabulary to transfer to.
+        weights: weights by name; the model uses the old vocabulary on both sides.
+        old: tokenizer of the trained model.
+        new: tokenizer to transfer to.
     """
     ids = {text: token for token, text in enumerate(old.texts)}
     spelt = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]
