@@ -1,4 +1,7 @@
-"""The "How it came about" page: a predicted token's exact attribution graph, its path ablations, and one score."""
+"""The "How it came about" page: how a predicted token's logit, or one attention score, came about.
+
+The page shows an exact attribution graph, and the measured effects of cutting paths of the graph.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Language model" page: continues a text, and shows how likely the model finds a text."""
+"""The "Language model" page: continues a text, and shows how likely a text is for the model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The "Long texts" page: why a long text's attention map does not fit into memory, and what two workarounds save and
-cost.
+"""The "Long texts" page: the memory that a long text's attention maps need, and two ways to need less.
+
+The page also shows how much quality each way costs.
 """
 
 from __future__ import annotations
