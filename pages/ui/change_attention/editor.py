@@ -22,7 +22,6 @@ from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    """Show the control that selects the attention kind."""
     st.segmented_control(
         "Attention",
         KINDS,
@@ -34,11 +33,11 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
-    """Show the changed attention in an editor, and return the head and pins that the user chose in it.
+    """Show the changed attention maps in an editor, and return the head and the pins that the user chose there.
 
     Args:
         reading: the sentence and its model run.
-        resolved: the changes as interventions.
+        resolved: the user's changes as interventions.
         written: the changed model's translation; empty if there are no changes.
     """
     params = session.params(EditParams)
@@ -56,7 +55,9 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
 
 
 def show_changes(reading: Reading) -> None:
-    """Show the list of edits, each with a button that removes it; an edit that is the page's example is labelled."""
+    """Show the list of edits, each with a button that removes it. Label the page's example, which is not the user's
+    edit.
+    """
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
