@@ -1,4 +1,4 @@
-"""Matches the heads of two translators, A and B, one to one by the similarity of their attention."""
+"""Matches the heads of two translators one to one, by the similarity of their attention."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from transformer.running.translator import Translator
 from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
-# No randomly initialised counterpart is created for models with more parameters than this.
+# A larger model is not compared with a randomly initialised model of the same shape, which would take too much memory.
 MAX_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
-    """Show the match of every head of the first model, and then the maps of the chosen head and its match."""
+    """Match each head of the first model with a head of the second, and show the chosen head beside its match."""
     first = reading.translator
     if first is None:
         st.info("This part compares two translators. Choose the translator at the top.")
@@ -98,7 +98,7 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
 
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
-    """Return Markdown that compares the matched heads' mean similarity on this sentence with that of chance matches."""
+    """Return Markdown that compares the similarity of the matched heads with that of two kinds of random matches."""
     said = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
@@ -110,7 +110,7 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
 
 
 def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
-    """Return Markdown with the mean similarities over many sentences, 95% intervals, and the chosen head's match."""
+    """Return Markdown about many sentences: mean similarities with 95% intervals, and the match of the chosen head."""
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
@@ -130,7 +130,7 @@ def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
 
 
 def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
-    """Return a table with one row per head of the first model: the matched head, and their similarity."""
+    """Return a table with one row per head of the first model: the matching head, and the similarity."""
     heads = models.heads
     table = pd.DataFrame(
         {
@@ -148,12 +148,14 @@ def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
 
 
 def _title(number: int, heads: int) -> str:
-    """Return a head's name for the table; empty for -1, which means no match."""
+    """Return a head's name for the table; empty if `number` is -1, which means that there is no match."""
     return "" if number < 0 else f"layer {number // heads + 1}, head {number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the recorded matches with the model `name`, read from a file beside the first model."""
+    """Return the matches over many sentences between the first model and the model `name`, from a file beside the
+    first.
+    """
     file = f"head_matches_{name}.json"
     found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))
