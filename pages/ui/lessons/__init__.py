@@ -1,1 +1,1 @@
-"""Parts of the Lessons page. The lessons themselves and their claims are in `transformer.lessons`."""
+"""The "Lessons" page. The lessons and the claims that they make are in `transformer.lessons`."""
