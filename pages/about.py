@@ -33,7 +33,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     introduction.markdown(
         "Attention Atlas shows what a Transformer's attention does while it translates a sentence. "
         + (
-            "The model behind it is a real one, written from scratch and trained for this app: it reads "
+            "The model behind it was written from scratch and trained for this app: it reads "
             f"{source} and writes {target} with {model.parameters:,} learned numbers. Below: how it is built, what it "
             "learned from, how well it translates, and where it fails."
             if ships(model)

@@ -1,6 +1,7 @@
-"""The "How it came about" page: how a predicted token's logit, or one attention score, came about.
+"""The "How it came about" page: traces a predicted token back through the model, and splits an attention score into
+terms.
 
-The page shows an exact attribution graph, and the measured effects of cutting paths of the graph.
+The page shows an exact attribution graph, in which users can cut a path and measure the effect.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The "Long texts" page: the memory that a long text's attention maps need, and two ways to need less.
+"""The "Long texts" page: how much memory the attention maps of long texts need, and two kinds of attention that need
+less.
 
-The page also shows how much quality each way costs.
+The page also shows how much quality the two kinds of attention lose.
 """
 
 from __future__ import annotations
