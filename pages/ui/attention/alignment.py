@@ -29,7 +29,7 @@ STEPS = {False: "the step that writes the token", True: "the next step, which re
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
-    """Show the alignment chart for all layers, and the coverage of the source tokens in one 0-based layer."""
+    """Show the word alignment in all layers, and the coverage of each source token in one layer (0-based)."""
     source, target = (each.name for each in languages)
     st.subheader(
         f"Which {source} token does each {target} token come from?",
@@ -120,7 +120,7 @@ def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
     """Return a bar chart of the coverage of each source token, with a reference line at 1.
 
     Args:
-        covered: the coverage: [S].
+        covered: how much attention each source token receives in total: [S].
         sources: labels of the S source tokens.
     """
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "token": sources, "coverage": covered.astype(float)})
