@@ -1,6 +1,6 @@
 """Cached gradients of the current sentence's loss.
 
-They are computed for one user at a time, while other users can still translate.
+Gradients are computed for one user at a time; meanwhile, other users can still translate.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class _LossRun(Run[Result]):
-    """Base class of runs that compute a loss from the model's weights with this project's own formulas."""
+    """Base class of runs that use the model's weights to compute a loss or a gradient of the loss."""
 
     loss: Loss
 
@@ -78,7 +78,7 @@ class SentenceGradientsRun(_LossRun[SentenceGradients]):
 
 @dataclass(frozen=True)
 class DifferenceRun(_LossRun[float]):
-    """Run that estimates the gradient of one parameter or activation by a finite difference."""
+    """Run that estimates one entry of a gradient by a finite difference."""
 
     name: str
     at: tuple[int, ...]
@@ -110,7 +110,7 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 
 
 def asked(reading: Reading) -> Loss:
-    """Return the loss that the user chose: of one step or of the whole translation, and its label smoothing."""
+    """Return the loss that the user chose on the page: one translation step or all steps, and the label smoothing."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_tokens)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)

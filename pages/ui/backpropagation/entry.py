@@ -22,8 +22,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A gradient with more than MAX_CELLS entries is shown as an image, and only WINDOW (rows, columns) of its entries as a
-# clickable map.
+# A gradient with more than MAX_CELLS entries is shown as an image. A clickable map then shows WINDOW (rows, columns)
+# entries around the chosen one.
 MAX_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
@@ -109,8 +109,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
         chart = chart.properties(height=200)
     show_clickable(
         chart,
-        # Streamlit remembers a chart's last click under the chart's key. Use a new key when the entry changes, so that
-        # an old click does not count.
+        # Streamlit stores a chart's last click under the chart's key. A new key for each entry discards the old click.
         key=f"backward_map_{stage.key}_{row}_{column}",
         clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
         alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes select an entry too.",
@@ -152,7 +151,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the gradient entry by all three methods, and the value of the weight or activation that it belongs to."""
+    """Show the gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)

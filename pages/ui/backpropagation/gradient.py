@@ -25,8 +25,8 @@ from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
-# Sections of the list of gradients, in the order of the backward pass, by key prefix. All names fit on one line on a
-# projector. {source} and {target} stand for the language names.
+# Section names by key prefix, in the order of the backward pass, short enough for one line on a projector. {source} and
+# {target} stand for the language names.
 SECTIONS = {
     "generator": "Loss",
     "decoder.feed_forward": "Decoder: FFN",
@@ -145,7 +145,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
 
 
 def named(stage: GradientStage) -> str:
-    """Return a stage's name; if it is a parameter, add the symbol in every spelling that a user may search for."""
+    """Return a stage's name; for a parameter, with the symbol in every spelling that users may search for."""
     found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not found:
         return stage.name

@@ -18,7 +18,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# If a sum has more than MAX_TERMS terms, its table lists the LARGEST largest and combines the others in one row.
+# A table lists all terms of a sum with up to MAX_TERMS terms. For a longer sum, it lists the LARGEST terms with the
+# largest magnitude, and combines the rest in one row.
 MAX_TERMS = 300
 LARGEST = 24
 
@@ -31,7 +32,7 @@ class GradientMatrix:
         values: the gradient: [R, C].
         rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
-        chosen: the index of each column in the full gradient, some columns of which may be left out: int [C].
+        chosen: for each column, the index in the full gradient, which may have more columns: int [C].
     """
 
     values: np.ndarray
@@ -47,7 +48,7 @@ class GradientMatrix:
     def place(self, row: int, column: int) -> tuple[int, int]:
         """Convert a 1-based row and column from the URL to 0-based indices.
 
-        For a row or column of 0, return that of the entry with the largest magnitude.
+        Row 0 stands for the row of the entry with the largest magnitude, and column 0 for the column of that entry.
         """
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
@@ -58,9 +59,10 @@ class GradientMatrix:
 
 
 def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
-    """Return a stage's gradient with labels.
+    """Return a stage's gradient as a labelled matrix.
 
-    If the columns are the vocabulary, keep only those of the correct tokens and of the largest entry in each row.
+    If the columns are the vocabulary, only the correct tokens and the token with the largest gradient in each row are
+    kept.
     """
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}

@@ -45,7 +45,7 @@ def show_sizes(reading: Reading) -> None:
         )
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
-        "one, and two with new random weights that differ only in where their norms are.",
+        "one, and two with new random weights, one of them pre-norm and the other post-norm.",
         help=explain("pre-norm", "post-norm", "gradient"),
     )
     quantity = session.params(BackpropagationParams).quantity
@@ -74,7 +74,7 @@ def show_sizes(reading: Reading) -> None:
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
         "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
-        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the second matrix.",
+        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the norms for the second matrix.",
         help=explain("norm of a vector", "residual stream"),
     )
 
