@@ -27,7 +27,7 @@ class Settled:
     shares: tuple[float, ...] = ()
 
     def for_vote(self) -> Settled:
-        """Return a copy with the MAX_VOTED choices of the highest value, in the original order."""
+        """Return a copy with only the MAX_VOTED highest-valued choices, in their original order."""
         question, worth = self.question, self.question.worth
         kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
         choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
@@ -52,7 +52,7 @@ class Bet:
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
-        """Return the choice at any of the given token positions in the page's map; None if there is no choice."""
+        """Return the choice at any of the given token positions in the page's map; None if none is there."""
         places = zip(self.choices, self.places, strict=False)
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 

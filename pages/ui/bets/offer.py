@@ -21,8 +21,8 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Session-state key for the choice that was selected in the figure before the user accepted the bet. This selection is
-# not an answer.
+# Session-state key for the choice that was already selected in the figure when the user accepted the bet. It does not
+# count as an answer.
 BEFORE = "_bet_before"
 
 draw_score = component("bets/score")
@@ -38,8 +38,8 @@ def show_bet(
         reading: the sentence and its model run.
         clicked: the text that the user clicked in the page's figure; the answer to the bet if it is one of the choices.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: whether the question is shown without an offer, and the verdict without the reason, as on a page that
-            itself shows the reason.
+        opened: whether to show the question without offering it first, and the verdict without the reason; for a page
+            that itself shows the reason.
     """
     bet = _bet(name, reading)
     if bet is None:
@@ -79,7 +79,7 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
         name: the name of the page.
         asks: the task, as plain text.
         judged: the verdict on the user's last attempt; None before the first one.
-        about: identifies the bet for the score, with `name` and `asks`.
+        about: identifies the bet for the score, together with `name` and `asks`.
     """
     if not _taken(name, asks):
         return

@@ -8,10 +8,10 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# A guessed number is right within RIGHT times the measured value, or within HALF percentage points for a percentage. A
-# guess is close within CLOSE times 100 for a percentage, or times twice the measured value for other numbers. A choice
-# is close if its value is within CLOSE of the best, as a fraction of the range from worst to best. With MANY or more
-# choices, the second best is also close.
+# Tolerances. A guessed number is right within a fraction RIGHT of the measured value; a percentage, within HALF points.
+# A guess is close within a fraction CLOSE of a scale: 100 for a percentage, otherwise twice the measured value. A wrong
+# choice is close if its worth is within CLOSE of the best, as a fraction of the range from worst to best. Among MANY or
+# more choices, the second best is close too.
 RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
 MANY = 4
 
