@@ -26,11 +26,11 @@ def change(**changes: object) -> None:
 
 
 def undo() -> None:
-    """Undo the last change. Without a history, as after opening a link, remove the last edit."""
+    """Undo the last change. If there is no history, for example after opening a link, remove the last edit."""
     history = _history()
     if history:
         st.session_state[HISTORY] = (_sentence(), history[:-1])
-        # Keep the attention kind that is shown, because choosing another one is not a change of the model.
+        # Keep the current attention kind: choosing a kind does not change the model, so it is not undone.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
         listed = session.params(EditParams).edits
@@ -45,7 +45,7 @@ def undo_all() -> None:
 def edited(sent: str) -> None:
     """Apply an untrusted message from the attention editor: "undo" with a suffix, or the new list of edits."""
     if sent.startswith(UNDO):
-        # If a new script run interrupts the current one, the browser may send one message twice.
+        # If a new script run interrupts the current one, the browser may send the same message twice.
         if st.session_state.get(UNDONE) != sent:
             st.session_state[UNDONE] = sent
             undo()

@@ -1,4 +1,4 @@
-"""The attention editor, and the list of the user's changes."""
+"""Shows the attention editor and the list of the user's changes."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
 
 
 def show_changes(reading: Reading) -> None:
-    """Show the list of edits, each with a button that removes it. Label the page's example, which is not the user's
-    edit.
-    """
+    """Show the list of edits, each with a button that removes it, and say if an edit is only the page's example."""
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
@@ -75,7 +73,7 @@ def show_changes(reading: Reading) -> None:
             args=(number,),
         )
     if not edits:
-        st.caption("No row is changed yet.")
+        st.caption("No row has been changed yet.")
         show_second_example(reading)
     with st.container(horizontal=True):
         st.button("Undo", key="edit_undo", icon=":material/undo:", on_click=undo, disabled=not anything)

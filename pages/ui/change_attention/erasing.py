@@ -33,8 +33,8 @@ def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
 
     Args:
         reading: the sentence and its model run.
-        written: the changed model's translation. It is shown here too, because on a phone the top of the page is off
-            the screen.
+        written: the changed model's translation, repeated here because on a phone the top of the page is off the
+            screen.
         words: whether a button erases a whole word; if False, a single token.
     """
     trace, params = reading.trace, session.params(EditParams)

@@ -22,7 +22,8 @@ from transformer.values.trace import Trace
 
 # The example for the app's first sentence: in every encoder head, "animal" looks only at "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
-# A second example for that sentence: in every cross-attention head, the step that writes "es" looks only at "street".
+# A second example for the app's first sentence: in every cross-attention head, the step that
+# writes "es" looks only at "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
 # Skip words of fewer than LETTERS letters, which rarely carry the meaning. Try at most TRIED pairs of words, because
 # each pair needs a model run.
@@ -47,7 +48,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """Show a button for the cross-attention example, which only works with the app's first sentence."""
+    """Show a button for the cross-attention example, but only with the sentence for which it was made."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",
@@ -60,7 +61,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """Return the first edit that changes the translation of this sentence; None if none of the tried edits does."""
+    """Return the first edit that changes the translation of this sentence; None if no tried edit does."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST

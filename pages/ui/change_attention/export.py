@@ -18,7 +18,7 @@ BASELINE = "the model as trained, which reads the same translation"
 
 
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, experiment: Experiment) -> None:
-    """Show Python code that repeats the model run with the user's changes, and buttons that download its results."""
+    """Show Python code that repeats the model run with the user's changes, and buttons that download the results."""
     show_lines(repeatable(reading, resolved, found), "edit")
     with save_tables(
         "changed_attention",
@@ -33,7 +33,7 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, exper
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
     """Return Python code that prints the changed model's translation."""
-    # If the page chose the step, the changed model writes the earlier words without a prefix.
+    # If the page chose the step, no prefix is needed: the changed model writes the same words up to this step.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(token.id for token in reading.trace.predicted_tokens[: found.step])
     return change_lines(

@@ -15,7 +15,7 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 
 
 def show_make_it_say(reading: Reading, written: str | None) -> None:
-    """Show the bet, unless the page has no example that wins it.
+    """Show the bet, if the page has an example edit that wins it.
 
     Args:
         reading: the sentence and its model run.
@@ -28,7 +28,7 @@ def show_make_it_say(reading: Reading, written: str | None) -> None:
 
 
 def make_it_say(reading: Reading) -> str | None:
-    """Return the word to aim for, taken from the translation that the page's example causes; None if there is none."""
+    """Return the word to aim for: one that the model writes after the page's example edit; None if there is none."""
     edit = None if reading.given else example(reading)
     if edit is None:
         return None
@@ -37,7 +37,7 @@ def make_it_say(reading: Reading) -> str | None:
 
 
 def word_to_write(before: str, changed: str) -> str | None:
-    """Return the last word that occurs only in the changed translation; None if there is no such word."""
+    """Return the last word of the changed translation that is not in the original; None if there is none."""
     old = set(_words(before))
     return next((word for word in reversed(_words(changed)) if word not in old), None)
 

@@ -26,7 +26,7 @@ from transformer.values.trace import Trace
 
 
 def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
-    """Run the changed model without the invalid changes, and show one warning about these.
+    """Run the model with the user's valid changes, and show one warning about any invalid ones.
 
     Returns:
         The valid changes, the experiment for the model run, and the continuation that the changed model wrote.
@@ -48,7 +48,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
-    """Show the changed model's translation in one line, with new words marked, and what hiding words has cost."""
+    """Show the changed model's translation in one line, with new words marked, and the effect of hidden words."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return

@@ -60,7 +60,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 
 
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
-    """Return the positions below `count`; append one message to `problems` for each other position."""
+    """Return the positions that exist; append one message to `problems` for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
         for position in asked
@@ -70,7 +70,7 @@ def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """Return the attention rows that an edit sets, each with the share of every column that gets one.
+    """Return the attention rows that an edit sets: for each row, the share of each column.
 
     Args:
         edit: the edit.
