@@ -111,7 +111,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a label with markup escaped, which Plotly would parse, and truncated to LONGEST_LABEL characters."""
+    """Escape the markup in a label, which Plotly would parse, and truncate the label to LONGEST_LABEL characters."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     # Plotly typesets text between dollar signs if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

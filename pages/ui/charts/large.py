@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 LARGE_TYPE = 27
 # Font size in pixels of enlarged Altair charts. assets/lecture/page.css then enlarges the page by a third.
 VEGA_TYPE = 20.2
-# Because of the larger font, the maximum length of a label becomes LONGER times as long, up to LONGEST pixels. Labels
-# above a map are limited to TOP pixels, so that the first row of the map stays high on the screen.
+# Enlarged labels may be LONGER times as long as before, up to LONGEST pixels. Labels above a map are limited to TOP
+# pixels, so that the first row of the map stays high on the screen.
 LONGER, LONGEST, TOP = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660

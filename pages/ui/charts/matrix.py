@@ -71,20 +71,19 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
 # Text around a chart has the page's text colour, because the theme's colour for charts is too faint on a projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
-# The legend's length in pixels is the width of a map on a phone.
+# The legend is short enough for a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
 # Charts with more cells are rendered on a canvas, which does not support the colour "currentColor".
 MAX_ELEMENTS = 2_000
 # If there are more rows or columns, some have no label.
 MAX_LABELS = 24
 
-# Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide: half a projector's page. Cells
-# are between SMALLEST_CELL and LARGEST_CELL wide.
+# Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide, half the page width on a
+# projector. Cells are between SMALLEST_CELL and LARGEST_CELL wide.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
 PICK = "pick"
-# Opacity of the outlines of cells.
 OUTLINE = 0.3
 
 
@@ -180,7 +179,7 @@ def matrix(
                 fillOpacity=0, stroke=PICKED, strokeWidth=3
             )
         )
-    # Add both parameters at once, because each call copies the whole chart.
+    # Add both parameters in one call, because each call copies the whole chart.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
         names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
@@ -214,8 +213,7 @@ def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: A
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
     """Return an axis with positions 1 to `count`, which takes the labels from a Vega parameter.
 
-    An axis otherwise needs an expression that contains the labels, and Vega rejects expressions with reserved words,
-    even inside strings.
+    Labels in a parameter can be any text. In a Vega expression, reserved words are rejected, even inside strings.
 
     Args:
         name: the name of the parameter.

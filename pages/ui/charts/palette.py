@@ -1,4 +1,4 @@
-"""Colours of all figures, taken from the palette file that the JavaScript components use too. Pure."""
+"""Colours of all figures, from the palette file shared with the JavaScript components. Pure."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def sequential(most: float = 1.0) -> alt.Scale:
 
 
 def diverging(most: float) -> alt.Scale:
-    """Return an Altair colour scale for signed values, from -most to `most`."""
+    """Return an Altair colour scale for signed values, from `-most` to `most`."""
     return _scale(-most, most, DIVERGING)
 
 
 def fading(most: float) -> alt.Scale:
-    """Return an Altair colour scale for signed values, from -most to `most`, in which 0 is transparent."""
+    """Return an Altair colour scale for signed values, from `-most` to `most`, in which 0 is transparent."""
     below, above = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (DIVERGING[0], DIVERGING[-1]))
     ends = [(below, 1), (below, 0), (above, 0), (above, 1)]
     colours = [f"rgba({', '.join(map(str, colour))}, {opacity})" for colour, opacity in ends]
@@ -58,7 +58,7 @@ def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
 
 
 def colorscale(colours: list[str]) -> list[list[object]]:
-    """Return a Plotly colour scale with evenly spaced colours."""
+    """Return a Plotly colour scale with the given colours, evenly spaced."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Buttons that save tables as CSV and JSON, and traces as NPZ; also shows Python code."""
+"""Shows buttons that save tables as CSV and JSON and traces as NPZ, and expanders with Python code."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
 
 
 def archive(write: Callable[[BytesIO], None]) -> bytes:
-    """Return the bytes of a file.
+    """Return what `write` writes to a file, as bytes.
 
     Args:
-        write: writes the file to a buffer, for example `Trace.to_npz`.
+        write: writes to a binary file, for example `Trace.to_npz`.
     """
     file = BytesIO()
     write(file)

@@ -1,4 +1,4 @@
-"""Shows tables of numbers, such as those behind a figure."""
+"""Builds and shows tables, mostly of the values in a figure."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
-# Text of a masked cell; it turns a column of numbers into a text column.
+# Text of a masked cell. A column with a masked cell is a text column.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
 # Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
-# Maximum number of decimals, used if the smallest number would otherwise look like 0. Even smaller numbers are in
-# scientific notation; in a large table, so is the whole column.
+# A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
+# are in scientific notation. In a large table, so are all numbers of the column.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.
 MAX_TYPESET = 20_000
-# Sizes of wrapped text in pixels: width of a character, height of a line, padding, and the lowest row in which
+# Sizes of wrapped text in pixels: width of a character, height of a line, padding, and minimum height of a row in which
 # Streamlit wraps text. MAX_LINES is the maximum number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MAX_LINES = 8
@@ -125,8 +125,8 @@ def show_table(
         else:
             continue
         if table.size <= MAX_TYPESET and (tiny or (column < 0).any()):
-            # Format each number separately: a column-wide scientific notation would show −0, or 9.9558e−01 beside a
-            # tiny number.
+            # Format each number separately: a column-wide scientific notation would show −0,
+            # or 9.9558e−01 beside a tiny number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -158,7 +158,7 @@ def draw_table(
     """Show a table and a button that saves it as CSV. Every table of the app is shown by this function.
 
     Cells that are copied from a table, or saved by Streamlit's own button, could contain text that a spreadsheet runs
-    as a formula. Therefore `client.disableDataExport` is set. This button escapes formulas in the saved file. On
+    as a formula. `client.disableDataExport` disables both. The button shown here escapes formulas in the saved file. On
     screen, `visible` replaces characters that would reverse text.
 
     Args:
@@ -182,7 +182,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a copy of a table in which all text is safe to display."""
+    """Return a copy of a table in which all text is safe to display, thanks to `visible`."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
@@ -223,7 +223,7 @@ def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Return the decimal places: `digits`, or up to `MAX_DIGITS` if the smallest number would otherwise look like 0."""
+    """Return the number of decimal places: `digits`, or up to `MAX_DIGITS` if the smallest number needs more."""
     smallest = min(
         (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
     )

@@ -19,8 +19,8 @@ LEVELS = np.concatenate([pixels(np.linspace(0, 1, 255), VIRIDIS), pixels(np.zero
 def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
     """Return a matrix as pixels, uint8 [height, width, 3], with row 0 at the top.
 
-    Cells are as large as possible for an image of `WIDTH` by `HEIGHT` pixels. Each takes at least one pixel, so that
-    none is lost or blurred.
+    Cells are as large as fits into `WIDTH` by `HEIGHT` pixels. Each cell takes at least one pixel, so that none is lost
+    or blurred.
 
     Args:
         values: the matrix, [R, C]; non-finite values are shown as masked.
@@ -41,8 +41,8 @@ def data_uri(weights: np.ndarray) -> str:
     Args:
         weights: the map, [R, C], from 0 to 1; non-finite values are shown as masked.
     """
-    # Use an indexed palette, at one byte per pixel, because the maps of a long sentence have hundreds of thousands of
-    # pixels.
+    # Use an indexed palette, at one byte per pixel, because the maps of a long sentence
+    # have hundreds of thousands of pixels.
     places = np.where(np.isfinite(weights), weights * (len(LEVELS) - 2), len(LEVELS) - 1)
     image = Image.fromarray(places.round().astype(np.uint8))
     image.putpalette(LEVELS.tobytes())

@@ -1,4 +1,4 @@
-"""Shows the tokens of a text with their probabilities, as a strip of coloured cells and as a table. Pure."""
+"""Builds a strip of coloured cells and a table, which show the probabilities of a text's tokens. Pure."""
 
 from __future__ import annotations
 
