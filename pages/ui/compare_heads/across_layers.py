@@ -28,9 +28,10 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Show three maps of one word's attention, with one row per layer: of one head, of the mean, and of the maximum.
+    """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and the
+    maximum.
 
-    Unless the user has chosen a word, show the word at the start of the chosen head's strongest link.
+    Unless the user has chosen a word, the maps show the word at the start of the chosen head's strongest link.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -134,8 +135,8 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def describe_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """Return a sentence that names, for each layer, the head with the largest weight in a row, and where this weight
-    is.
+    """Return a sentence that names, for each layer, the largest weight in a row, with the head and column of this
+    weight.
 
     Args:
         kind: the attention kind.

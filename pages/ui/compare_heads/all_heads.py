@@ -74,7 +74,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # The heatmap with the highest value is the main figure; if no value is defined, the main figure is all heatmaps.
+    # The main figure is the heatmap with the highest value; if no value is defined, it is all heatmaps together.
     with main_figure(said, when=highest is None):
         # Create at least two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
@@ -116,9 +116,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the head with the highest value of a metric in all attention kinds; None if the metric is undefined in
-    all.
-    """
+    """Return the head with the highest value of a metric, over all attention kinds; None if no kind has the metric."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -267,7 +265,7 @@ def head_table(
                     row |= _worth_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
-                        # assets/head_statistics.json may be older than a metric.
+                        # assets/head_statistics.json may lack a metric that was added later.
                         if metric.name not in each.values:
                             continue
                         title = metric.title if where == "here" else f"{metric.title} {where}"

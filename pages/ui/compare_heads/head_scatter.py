@@ -1,4 +1,4 @@
-"""Scatter plot of heads, in which a point has a name if there is room."""
+"""Scatter plot of heads; points have a name where there is room."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # Outline the points, because the first layers are as dark as the dark theme, and the last ones as bright as the
-    # light theme.
+    # Outline the points, because the first layers are as dark as the dark theme, and the last ones
+    # as bright as the light theme.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (
@@ -81,7 +81,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Return, for each point, a key of PLACES such that the point's name covers nothing; "" if there is no such key.
+    """Return, for each point, the first key of PLACES at which the point's name covers nothing; "" if there is none.
 
     Args:
         points: the points in pixels, y downwards: [N, 2].

@@ -70,7 +70,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 def branches(linkage: np.ndarray) -> pd.DataFrame:
     """Return the line segments of a dendrogram.
 
-    Three segments show a merge: a bracket that joins two branches at the height of the distance between them.
+    Each merge takes three segments: a bracket that joins two branches, as high as the distance between them.
 
     Args:
         linkage: the merges, [N - 1, 4], as returned by `average_linkage`.

@@ -37,12 +37,12 @@ STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """The model whose heads are compared, and the texts that it can read.
+    """The model whose heads are compared, and the texts to run the model on.
 
     Attributes:
         config: the model's configuration.
         kinds: the model's attention kinds.
-        fields: the names of the `CompareParams` fields with heads A and B.
+        fields: the names of the `CompareParams` fields that store heads A and B.
         read: runs the model on a text and returns the trace; raises an AtlasError if the model cannot read the text.
         noun: what the page calls a text, such as "sentence".
         own: the user's text.

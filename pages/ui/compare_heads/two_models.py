@@ -33,7 +33,7 @@ from transformer.running.translator import Translator
 from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
-# A larger model is not compared with a randomly initialised model of the same shape, which would take too much memory.
+# Models with more parameters are not compared with a randomly initialised model of the same shape.
 MAX_PARAMETERS = 100_000_000
 
 
@@ -58,8 +58,8 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     st.caption(
         f"Each cell is a head of {markdown(own)}; the number in the cell is the matching head of {markdown(title)}, as "
         "layer.head. The colour shows the similarity: 1 if both heads look at the same words in every row, 0 if they "
-        "never do. Heads are matched one to one, so that the total similarity is largest. Where no unmatched head is "
-        "left, the nearest head is given in brackets. Click a cell to see both heads below.",
+        "never do. Heads are matched one to one, so that the total similarity is as large as possible. If no unmatched "
+        "head is left, the most similar head is given in brackets. Click a cell to see both heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
     st.markdown(_describe_nulls(first, models))
@@ -68,7 +68,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else (f"This is one sentence. For a match over many sentences, with intervals, run `{recording.command}`.")
+            else f"This match is based on one sentence. To match heads over many sentences, run `{recording.command}`."
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 
@@ -110,7 +110,9 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
 
 
 def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
-    """Return Markdown about many sentences: mean similarities with 95% intervals, and the match of the chosen head."""
+    """Return Markdown about matches over many sentences: mean similarities with 95% intervals, and the chosen head's
+    match.
+    """
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
@@ -153,8 +155,8 @@ def _title(number: int, heads: int) -> str:
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the matches over many sentences between the first model and the model `name`, from a file beside the
-    first.
+    """Return recorded matches of the first model's heads with those of the model `name`, from a file beside the first
+    model.
     """
     file = f"head_matches_{name}.json"
     found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
