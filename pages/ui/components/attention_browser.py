@@ -21,8 +21,8 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
-# Cached messages. A script run after a click usually needs the previous message again. Streamlit then sends only its
-# hash.
+# Cached messages. A script run after a click usually needs the previous message again.
+# Streamlit then sends only its hash.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
@@ -34,7 +34,7 @@ class Shown:
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """Return the state that the browser shows, without a new request, after the server switches to `now`.
+        """Return the state that the browser shows after the server switches to `now` without sending a new request.
 
         The browser drops pins that belong to another sentence. `shift` comes from `now`, because no widget in the
         browser component changes it.
@@ -116,8 +116,8 @@ def drawn_with_choice(
             # These pins belong to a sentence that is no longer shown.
             shown = shown.unpinned()
         SYNCED.received(sent, Shown(now.sentence, shown))
-        # Changing display settings is not a choice of a head: the next sentence still opens at its most informative
-        # head.
+        # Changing display settings is not a choice of a head: the next sentence still
+        # opens at its most informative head.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
@@ -126,16 +126,16 @@ def drawn_with_choice(
 
 
 def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
-    """Return the choice; if the user has not chosen a head, with the most informative head."""
+    """Return the choice; if the user has not chosen a head, fill in the most informative one."""
     telling = telling_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
 def glance(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Show small maps of all heads of one attention kind; return whether the user clicked one, and store that head."""
+    """Show small maps of all heads of one attention kind. If the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus starts at layer 0, head 0.
+        # The keyboard focus starts at the first head of the first layer.
         key=f"{kind}_glance",
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,
@@ -157,7 +157,7 @@ def browser_message(
     glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the component's message for a choice; cached, unless there are additional head names."""
+    """Return the component's message for a choice. The message is cached, unless there are additional head names."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
@@ -165,7 +165,9 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """A cached message, with the objects that it was made from: while they exist, Python cannot reuse their ids."""
+    """A cached message. The cache identifies traces and metrics by id; keeping them here prevents the reuse of these
+    ids.
+    """
 
     trace: Trace
     metrics: HeadMetrics

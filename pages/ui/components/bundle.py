@@ -1,4 +1,4 @@
-"""Registers JavaScript components with Streamlit, in such a way that browsers load each script as a separate file."""
+"""Registers JavaScript components with Streamlit so that browsers load each script as a separate file."""
 
 from __future__ import annotations
 

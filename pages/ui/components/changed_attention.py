@@ -1,6 +1,6 @@
 """The attention browser for a changed model run: each head's map before the change, after it, and the difference.
 
-There is also an editor version, in which clicking or dragging on a cell changes the attention of that row.
+There is also an editor, in which clicking or dragging on a cell changes the attention of the cell's row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ draw_editor = figure_component("attention_browser/editor")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """The trace of a model run, and the metrics of all heads, as shown before or after a change."""
+    """A model run before or after a change: the trace, and the metrics of all heads."""
 
     trace: Trace
     metrics: HeadMetrics

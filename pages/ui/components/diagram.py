@@ -38,7 +38,7 @@ class OpenedPage:
     def page(self) -> tuple[str | None, dict[str, str] | None]:
         """Return the page and the URL parameters of the clicked link, and forget the link.
 
-        The parameters are None if the link has none. If no link was clicked, both values are None.
+        If the link has no parameters, these are None. If the user clicked no link, page and parameters are None.
         """
         match st.session_state.pop(f"_opened_by_{self.key}", None):
             case str(page):
@@ -60,7 +60,7 @@ class StoryWords:
         rows, columns: the row and column positions of each word in the trace.
         alone: whether each word has a separate row in a map of words.
         looks, looked: for each word, indices in `Story.links` of the links that start or end at the word.
-        more: for each word, how many other links start there, by attention kind.
+        more: for each word, how many other links start at the word, by attention kind.
         across: for each word, the index of the word in the other language with the most cross-attention; -1 for none.
     """
 
@@ -121,7 +121,7 @@ def drawing(
     norm: NormPlacement,
     story: Story,
 ) -> OpenedPage:
-    """Show the large diagram, and return the object that knows which link the user clicked.
+    """Show the large diagram, and return the `OpenedPage` that holds the link that the user clicked.
 
     Args:
         source, target: the sentence and the translation.

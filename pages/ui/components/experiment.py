@@ -1,7 +1,7 @@
 """The experiment of a page: the model runs behind the numbers shown, and the results of these runs.
 
-Figures contain the experiment. One button saves it; another one repeats the model runs and compares the results. The
-second button also accepts a file.
+Every saved figure contains the experiment. One button saves the experiment as a file. Another button repeats the model
+runs, of this page or from a file, and compares the results.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         f"{key}-experiment.json",
         icon=":material/science:",
         key=f"{key}_experiment",
-        help="The model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats the "
-        "experiment. Figures saved with “Save as” contain the experiment too.",
+        help="Saves the model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats "
+        "the experiment. Figures saved with “Save as” contain the experiment too.",
     )
     with st.popover("Check", icon=":material/verified:"):
         # Show the result above the buttons, because the bottom of a popover is often off the screen.

@@ -121,7 +121,7 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 def show_figure_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = ""
 ) -> None:
-    """Show a table that is part of the main figure. In lecture mode, show the table or its description in a large font.
+    """Show a table that is part of the main figure. In lecture mode, show it in a large font, or show `words` instead.
 
     Args:
         table: the table.

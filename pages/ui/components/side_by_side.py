@@ -20,7 +20,7 @@ draw_maps = figure_component("attention_browser/side_by_side")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """A map to be shown beside others.
+    """One of several maps that are shown side by side.
 
     Attributes:
         title: the title above the map.

@@ -1,4 +1,4 @@
-"""Synchronises state between the server and a JavaScript component, which uses assets/shared/synced_state.js."""
+"""Server side of the state shared with JavaScript components. The browser side is assets/shared/synced_state.js."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """A request to a component to show a state. The component ignores a number that it has already seen."""
+    """A request to a component to show a state; the component ignores a number that it has already seen."""
 
     number: int
     state: S
@@ -59,8 +59,9 @@ class SyncedState(Generic[S]):
     def received(self, sent: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
-        Ignore a message that does not answer the last request: a pending request will replace the user's choice in the
-        browser, or an interrupted script run forgot the request without making a new one.
+        A message that does not answer the last request is ignored. If the browser has not received that request, the
+        request will replace the user's choice. If an interrupted script run dropped the request, the next script run
+        makes a new one.
 
         Args:
             sent: the untrusted message from the component.

@@ -1,7 +1,7 @@
-"""One-line text box that keeps text which the user has typed but not submitted.
+"""One-line text box that keeps unsubmitted text.
 
-Streamlit's own text box loses such text when the user leaves the page. In this JavaScript component, the browser stores
-the typed text, and the session stores the submitted text.
+Streamlit's own text box loses unsubmitted text when the user leaves the page. In this JavaScript component, the browser
+stores the typed text, and the session stores the submitted text.
 """
 
 from __future__ import annotations
