@@ -26,7 +26,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 @dataclass(frozen=True)
 class DecodingView:
-    """State that the user changes in the component: the decoding parameters, and the layer and head shown."""
+    """State of the component that the user can change: the decoding parameters, and the layer and head shown."""
 
     params: DecodingParams
     layer: int

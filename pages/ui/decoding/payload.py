@@ -85,7 +85,7 @@ def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def first_row(traced: TracedTranslation) -> int:
-    """Return the first trace row that predicts a new token; a language model's earlier rows predict the given text."""
+    """Return the first trace row that predicts a new token; earlier rows predict the text given to a language model."""
     return len(traced.trace.predicted_tokens) - len(traced.translation.tokens)
 
 
@@ -133,8 +133,8 @@ def _visited(
     # Show no common text if two translations first differ within a multi-byte character.
     common = common if other.text.startswith(common) else ""
     current = other.tokens == tuple(token.id for token in traced.translation.tokens)
-    # Several methods may produce the same translation. For the translation that is shown, name the method that the user
-    # chose.
+    # Several methods may produce the same translation. For the translation that is shown, name
+    # the method that the user chose.
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.tokens)
     return {

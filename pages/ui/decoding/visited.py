@@ -50,7 +50,7 @@ class Visited:
 
 
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
-    """Return the translation that the user's parameters produce, and these parameters.
+    """Return the translation that the user's parameters produce, and the parameters that were used.
 
     If the parameters are invalid, show a message with the reason, and return the model's own translation.
     """
@@ -71,9 +71,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
-    """Return all visited translations of this sentence: the model's own, and the others in the order of the first
-    visit.
-    """
+    """Return all visited translations of this sentence: the model's own first, then the others, oldest first."""
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
     first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
@@ -133,7 +131,8 @@ def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingPar
 def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Describe in words how a translation was decoded.
 
-    The other pages receive only the text of the translation, so the description says if its tokens may differ.
+    Other pages receive only the text of the translation. If this text is split into other tokens there, the description
+    says so.
     """
     again = tuple(tokenizer.encode_ids(written.text))
     # Decoded tokens may start with a language code, so compare only the end.
