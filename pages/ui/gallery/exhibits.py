@@ -24,8 +24,8 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
-# Session-state key for the exhibit and example that the user clicked, kept until the next script run reaches the
-# gallery.
+# Session-state key for the exhibit and example that the user clicked, kept until the
+# next script run reaches the gallery.
 CLICKED = "_clicked_exhibit"
 
 draw_gallery = figure_component("gallery/gallery")
@@ -64,12 +64,13 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     st.caption(
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
         f"should look is decided from the text alone. A card needs a head with {DOES:.0%} of its attention there. "
-        f"Unless the card shows a general rule, this share must also exceed by {MARGIN:.0%} what general rules explain."
+        f"If the card does not show a general rule, this share must also be {MARGIN:.0%} above what general rules "
+        "explain."
     )
 
 
 def _not_found(exhibit: Exhibit, languages: Languages) -> str:
-    """Return Markdown that names the behaviour that no head has, with the numbers of the head that comes closest."""
+    """Return Markdown that states that no head has a certain behaviour, and how close the best head comes."""
     rule = ""
     if exhibit.rule and exhibit.share >= DOES:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
