@@ -21,7 +21,7 @@ from transformer.values.weights import Weights
 class MapReading(Protocol):
     """A text and its attention maps.
 
-    The fields `kinds`, `stacks` and `parts` of the trace say what the model consists of.
+    `Trace.kinds`, `Trace.stacks` and `Trace.parts` say which parts the model has.
     """
 
     @property
@@ -49,7 +49,7 @@ class MapReading(Protocol):
 
 
 class HeadReading(MapReading, Protocol):
-    """A text that was read by a translator or language model of this app, not loaded from a file of attention maps."""
+    """A text that one of this app's models has read, as opposed to attention maps loaded from a file."""
 
     @property
     def config(self) -> TransformerConfig: ...

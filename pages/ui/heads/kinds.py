@@ -89,7 +89,7 @@ CLICKED = "_clicked_head"
 
 
 def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
-    """Switch to the page for an attention kind, and show the head with the given 0-based layer and number."""
+    """Open a head on the page for its attention kind; `layer` and `head` are 0-based."""
     session.store_attention(maps.at(layer, head))
     maps.prepare(kind)
     st.switch_page(maps.pages[kind].path)
@@ -153,8 +153,8 @@ def chart_of_heads(
 
     Args:
         chart: a chart with a selection named `PICK` that returns both `fields`.
-        kind: the attention kind of all heads; None if each mark has its own in the field `kind`. A mark without one
-            cannot be opened.
+        kind: the attention kind of all heads; None if each mark has a field `kind`. A mark without this field opens
+            nothing.
         key: the key of the chart.
         description: a text alternative for users who cannot see the chart.
         fields: the names of the fields with a mark's 1-based layer and head.
