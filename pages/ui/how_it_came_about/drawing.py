@@ -18,7 +18,7 @@ from transformer.attribution.graph import AttributionGraph, PrunedGraph
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "square")
 # Number of points in the curve of an edge.
 STEPS = 25
-# Heights of the curve of an edge, in order of preference.
+# Possible heights of an edge's curve, the most preferred first.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
@@ -175,7 +175,7 @@ def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 def _unseen_tokens(
     graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
-    """Return labels for the columns of tokens that have no node in the drawing."""
+    """Return a chart layer that labels the columns of tokens without a node."""
     nodes = drawn_nodes(graph, drawn)
     seen = {column_of(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(

@@ -68,8 +68,7 @@ def show_graph(reading: TracedReading) -> None:
         f"{'Measured' if params.every else 'Predicted'} effects; {1 - drawn.kept:.0%} of them are left out",
         rows=2,
     ):
-        # Streamlit remembers a chart's last click under the chart's key. Use a new key when the path changes, so that
-        # an old click does not count.
+        # Streamlit stores a chart's last click under the chart's key. A new key for each path discards the old click.
         key = f"graph_drawing_{picked}"
         show_altair(
             graph_chart(graph, drawn, question, nodes, paths, picked),
@@ -78,11 +77,11 @@ def show_graph(reading: TracedReading) -> None:
             on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
-    # List edges from biases too. They have no measured effect, because a bias cannot be removed from a sentence.
+    # Edges from biases are listed, but never cut, because biases do not depend on the sentence.
     listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
     listed = listed.rename(columns={"predicted": ADDS, "measured": ADDED})
-    # Streamlit remembers whether an expander is open. Use another key for measured effects, so that they open by
-    # themselves.
+    # Streamlit remembers whether an expander is open. With a separate key, the expander
+    # with measured effects opens by itself.
     show_numbers(
         listed,
         "graph_paths_measured" if params.every else "graph_paths",
@@ -243,9 +242,9 @@ def _show_path(
 
 
 def _show_conclusion(reading: TracedReading) -> str:
-    """Show what a predicted effect allows to conclude; return Markdown with measurements over many sentences, or ""."""
+    """Show what may be concluded from predicted effects; return Markdown with recorded measurements, if any exist."""
     if reading.translator is None:
-        st.caption("Only for translators were predictions compared with cuts over many sentences.")
+        st.caption("Predictions were compared with cuts over many sentences, but only for translators.")
         return ""
     recorded = measured(PATHS, reading.translator)
     if recorded is None:

@@ -16,15 +16,15 @@ from transformer.values.trace import STACKS, Stack
 RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Types of nodes, in the order of the legend.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
-# Distance between heads of one layer and token, relative to the width of a token with a single head. Labels fit in
-# between.
+# Distance between heads of one layer and token, relative to the width of a token with a
+# single head. Labels fit in between.
 APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn node: name, group, value, terms of the value, short label, and coordinates.
 
-    The table's index is the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias
+    Rows are indexed by the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias
     nodes have no incoming edges.
     """
     nodes = drawn_nodes(graph, drawn)
@@ -65,7 +65,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn edge from a bias node: from, to, and value in logits.
 
-    The table's index is the index in the graph of the node at which the edge ends.
+    Rows are indexed by the receiving node's index in the graph.
     """
     receivers = [graph.nodes[index] for index in drawn.biased]
     return pd.DataFrame(
