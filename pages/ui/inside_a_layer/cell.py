@@ -173,7 +173,8 @@ def _output(
         ""
         if grown is None
         else (
-            f"; the stream in the trace changes by the same vector, to {typeset(np.abs(grown - output).max(), '.1e')}"
+            "; the stream in the trace changes by the same vector, to within "
+            f"{typeset(np.abs(grown - output).max(), '.1e')}"
         )
     )
     picture, words = st.columns([5, 6], gap="large")

@@ -39,7 +39,7 @@ def cell_map(
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
     # Streamlit remembers the last cell clicked in a chart, and reports no second click on that cell. Use a new chart
-    # when the user picks a cell by the boxes or a link.
+    # when the user picks a cell in another way.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None

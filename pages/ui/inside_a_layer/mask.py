@@ -83,11 +83,11 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
     return (
-        "The softmax turns a score s into exp(s) over the sum of its row. Only one number gives exactly nothing: "
-        "exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets.\n\nIn the head "
-        f"chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of its attention on "
-        "the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting weights to 0 "
-        "after it would leave rows that no longer sum to 1."
+        "The softmax turns a score s into exp(s), divided by the sum over the row. Only one score gives a weight of "
+        "exactly 0: exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets."
+        f"\n\nIn the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of "
+        "its attention on the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
+        "weights to 0 after it would leave rows that no longer sum to 1."
     )
 
 
@@ -112,7 +112,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
             place,
             main_figure(
                 f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
-                "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",
+                "Grey: minus infinity is added, so the weight becomes exactly 0; no step sees what comes later",
                 when=number == 1,
             ),
         ):

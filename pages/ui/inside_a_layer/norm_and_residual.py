@@ -111,8 +111,8 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
-        # The mean of normalised values is 0 except for rounding errors. Rounding may give −0; adding 0.0 turns it into
-        # 0.
+        # The mean of normalised values is 0 except for rounding errors. Rounding may give −0;
+        # adding 0.0 turns it into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
@@ -134,7 +134,8 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
         "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
         f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
-        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to {typeset(off, '.1e')}."
+        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to within "
+        f"{typeset(off, '.1e')}."
     )
 
 

@@ -48,7 +48,7 @@ def show_parameters(model: Translator) -> None:
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # A horizontal container shows chart and table side by side if there is room, otherwise one below the other.
+    # Show chart and table side by side if they fit, otherwise one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table),

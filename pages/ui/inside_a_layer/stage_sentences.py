@@ -16,7 +16,7 @@ SENTENCES = {
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
     "bites dog”.",
-    "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
+    "input": "The numbers for what a token means and for where it stands are added: the sums go into the first layer.",
     "self_attention.stream": "The input from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
@@ -46,8 +46,8 @@ SENTENCES = {
     "biases": "This model adds no positional encoding to its embeddings. Instead, each score falls with the distance "
     "between the two tokens, at a rate specific to each head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
-    "weights": "Each row becomes shares that add up to 1: where this head looks. The attention pages show them as a "
-    "map.",
+    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
+    "as a map.",
     "head": "Each token collects what the others handed over, each in proportion to its share.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
@@ -72,11 +72,11 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1: where this head looks. The “Language model” page "
+    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
-    "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
-    "fit next.",
+    "generator.logits": "The token table is used again: each of its {V} rows gives a number that says how well the "
+    "token of the row would fit next.",
 }
 
 
