@@ -30,7 +30,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
-# Captions that name a source and a target language: for a language model, both are English.
+# Language pair for captions that name a source and a target language; the language model knows only English.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
@@ -104,7 +104,7 @@ def show_text(reading: LanguageReading) -> None:
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:
-        # If punctuation follows directly after a word, Markdown does not begin bold type without this word joiner.
+        # Markdown does not start bold type between a word and punctuation, so insert a word joiner.
         written = f"**{WORD_JOINER}{written}**"
     with st.container(key="written"):
         st.markdown((beginning + written).strip())

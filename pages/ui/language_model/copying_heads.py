@@ -87,8 +87,8 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """Return a sentence that lists the heads above the threshold of a score, best first; without any, one about the
-    best head.
+    """Return a sentence that lists the heads above a score's threshold, best first; without any, it names the best
+    head.
     """
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])

@@ -105,7 +105,7 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Return two Markdown sentences: how probable one text is or which of two is more probable, and the exact numbers.
+    """Return two Markdown sentences: how probable a text is, or which of two is more probable; and the exact numbers.
 
     Args:
         scores: the scores of one or two texts, by number on the page.
@@ -186,7 +186,8 @@ def _nats_per_word(score: TextScore) -> float:
 def _perplexity_per_word(score: TextScore) -> str:
     """Format the perplexity per word.
 
-    It may exceed the range of a float, because a whole sentence counts as one word in a script without spaces.
+    The perplexity may exceed the range of a float, because a whole sentence counts as one word in a script without
+    spaces.
     """
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)

@@ -74,7 +74,7 @@ class LanguageReading:
 
     @property
     def details_run(self) -> TextContinuationRun:
-        """The model run that continues the text, which also keeps all intermediate values."""
+        """The model run that continues the text and keeps all intermediate values."""
         return self.run
 
     @property

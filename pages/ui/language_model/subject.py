@@ -110,7 +110,9 @@ def read_subject() -> HeadReading:
 
 
 def named_besides() -> AlsoNamed:
-    """Return names of a language model's heads that are based on random patterns; empty for any other model."""
+    """Return additional names for a language model's heads, based on their attention in random patterns; empty for
+    others.
+    """
     return copying_names(language_model()) if language_model_shown() else {}
 
 
