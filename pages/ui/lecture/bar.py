@@ -42,8 +42,8 @@ OF_ONE_HEAD = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show either the translator or a language model. A slide of a language model shows that model's text and
-# head.
+# Pages that show either the translator or a language model. A slide of a language model
+# shows that model's text and head.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
@@ -189,7 +189,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 def _described(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list of slides.
 
-    The slide's URL also holds settings of other pages. Only those of the slide's own page are described.
+    The URL of a slide also holds the settings of other pages, which the description leaves out.
     """
     address = dict(slide.parameters)
     if slide.page in STEPPED:
