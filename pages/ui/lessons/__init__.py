@@ -1,1 +1,1 @@
-"""The "Lessons" page. The lessons and the claims that they make are in `transformer.lessons`."""
+"""The "Lessons" page. The lessons and their claims are defined in `transformer.lessons`."""

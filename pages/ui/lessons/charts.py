@@ -25,7 +25,7 @@ HEAD = re.compile(".*, layer ")
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
     """Return a horizontal bar chart of values from 0 to 1, with percentages beside the bars.
 
-    Rows stay in the order of the table. Rows with equal labels stay separate.
+    Bars are in the order of the table. Rows with equal labels have separate bars.
 
     Args:
         table: a column of labels, followed by one or two columns of values.
@@ -60,7 +60,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 def costs(table: Table) -> alt.LayerChart:
     """Return a bar chart of how much log-probability is lost when each word is hidden, largest first.
 
-    Each label also gives the word's share of the attention. The marked word has a bar of another colour.
+    A bar's label includes the word's share of the attention. The word that is marked in the table has another colour.
 
     Args:
         table: the table of a figure of type "named".
@@ -119,7 +119,7 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 def ranks(table: Table) -> alt.LayerChart:
     """Return a bar chart of the effect of removing each head, largest first.
 
-    The marked head has a label and a bar of another colour.
+    The head that is marked in the table has a label and another colour.
 
     Args:
         table: the table of a figure of type "worth".
@@ -171,8 +171,8 @@ def ranks(table: Table) -> alt.LayerChart:
 def tiles(table: Table) -> alt.LayerChart:
     """Return a chart with one tile per head and one row of tiles per layer.
 
-    If there is one share per head, the colour of a tile shows the share, from 0 to 1. If there are two, a tile is
-    filled where the first share is larger.
+    With one share per head, the colour of a tile shows the share, from 0 to 1. With two, a tile is filled if the first
+    share is larger than the second.
 
     Args:
         table: a table with one or two shares per head. `Table.across` is the number of heads in a layer.

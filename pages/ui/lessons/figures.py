@@ -28,8 +28,8 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Table columns that contain whole sentences, and the width in pixels of each. The other columns still fit on a
-# projector.
+# Table columns that contain whole sentences, and the width in pixels of each. The other
+# columns still fit on a projector.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
 # State with which the map was last opened: the lesson's id, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
@@ -91,7 +91,7 @@ def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionP
 def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
     """Show the attention browser of a step. When the task is done, the browser switches to the answer.
 
-    Between these two states, the browser keeps the user's choice in all script runs.
+    Streamlit reruns do not change what the user has chosen in the browser until the task is done or another step opens.
 
     Args:
         measured: the step.
@@ -116,8 +116,8 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
     """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
-    # If a script run does not show the map, Streamlit drops the user's choice but the browser keeps it, so make a new
-    # request.
+    # If a script run does not show the map, Streamlit drops the user's choice but the browser keeps
+    # it, so make a new request.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 

@@ -32,9 +32,9 @@ WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
-    """Return the HTML document from `write`; if a step cannot be measured, a document with the error message.
+    """Return the HTML document from `write`, or a document with the error message if a step cannot be measured.
 
-    Streamlit calls this only when the user clicks the download button, and shows no exceptions at that time.
+    Streamlit calls `printed` only when the user clicks the download button, and shows no exceptions at that time.
     """
     try:
         return write()

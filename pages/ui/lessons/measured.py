@@ -15,14 +15,14 @@ from transformer.lessons.result import Question, figure_of, question_of, with_ma
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
 
-# Private-use characters that mark the start and end of a value until the text is escaped. A lesson must not contain
-# them.
+# Private-use characters that mark the start and end of a value until the text is escaped.
+# A lesson must not contain them.
 OPENS, CLOSES = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A lesson step, with the measurements that its claim is about.
+    """A lesson step with the measured result of its claim.
 
     Attributes:
         step: the step, as defined in the lesson file.
@@ -48,12 +48,12 @@ class MeasuredStep:
         return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
-        """Return a text of the step as Markdown, in which measured values are filled in and bold."""
+        """Return one of the step's texts as Markdown, with measured values filled in and bold."""
         marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
         return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
 
     def plain(self, text: str) -> str:
-        """Return a text of the step as plain text, in which measured values are filled in."""
+        """Return one of the step's texts as plain text, with measured values filled in."""
         return filled(text, self.finding.values)
 
 

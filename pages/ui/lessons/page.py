@@ -43,7 +43,7 @@ FIRST = "translate"
 
 
 def show_lesson(path: Path) -> None:
-    """Show the open step of a lesson; if the lesson cannot be read or checked, an error message."""
+    """Show the open step of a lesson, or an error message if the lesson cannot be read or checked."""
     params = session.params(LessonParams)
     try:
         lesson = read_lesson(path)
@@ -69,8 +69,8 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # Mark the lesson as done as soon as the last step is done, because the user may leave the page in many
-            # ways.
+            # Mark the lesson as done as soon as the last step is done, because the user may
+            # leave the page in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):

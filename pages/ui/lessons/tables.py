@@ -105,7 +105,7 @@ def without_maps(
         axes = axes_of(trace, kind)
         title = f"Layer {at[0] + 1}, head {at[1] + 1}, {how} {article}"
         if job:
-            # A short title, so that it fits on one line on a projector.
+            # Use a short title, which fits on one line on a projector.
             share = evidence.shares(kind, job, interventions=interventions)[at]
             title = f"Head {at[0] + 1}.{at[1] + 1} {how} {article}: {share:.0%} {JOB_WORDS[job]}"
         maps.append((title, row_labels(axes), column_labels(axes), trace.attention(kind)[at], trace.mask(kind)))
