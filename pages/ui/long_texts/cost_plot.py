@@ -28,8 +28,8 @@ AXIS_TITLES = {
     SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# Line widths in pixels and point areas, for full attention and for the others. Full attention is drawn larger, so that
-# it is visible below a line that coincides with it.
+# Line widths in pixels and point areas, for full attention and for the other kinds. Full attention is larger, so that
+# it stays visible below a line that coincides with it.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 
@@ -73,7 +73,7 @@ def show_costs() -> None:
         st.markdown(concludes(recorded.costs, quantity))
     st.caption(
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; for a "
-        "shorter text, everything around the attention takes most of the time. Here the map is stored, because "
+        "shorter text, everything except attention takes most of the time. Here the map is stored, because "
         "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
         f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
     )

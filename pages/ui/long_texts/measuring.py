@@ -50,8 +50,8 @@ def _ask() -> None:
 
 
 def _measure() -> None:
-    """Measure with a progress bar. If the user clicks anything, the next update of the bar raises an exception and ends
-    this.
+    """Measure with a progress bar. A click anywhere stops this, because the next update of the bar then raises an
+    exception.
     """
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
@@ -65,7 +65,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield the costs. Release the lock after each one, so that other users wait for one measurement at most."""
+    """Yield measured costs one at a time; release the lock after each, so that other users need not wait for all."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

@@ -89,7 +89,6 @@ def show_maps() -> None:
 
 
 def _read(typed: str) -> None:
-    """Callback: store the typed text."""
     session.update(LongTextsParams, text=valid(typed))
 
 
