@@ -1,7 +1,7 @@
 """The "Long texts" page: how much memory the attention maps of long texts need, and two kinds of attention that need
 less.
 
-The page also shows how much quality the two kinds of attention lose.
+The page also shows how much quality local and compressed attention lose.
 """
 
 from __future__ import annotations

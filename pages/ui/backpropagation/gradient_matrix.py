@@ -1,4 +1,4 @@
-"""Converts a gradient into a matrix with row and column labels. Pure."""
+"""Converts a gradient into a matrix with row and column labels. Pure functions."""
 
 from __future__ import annotations
 

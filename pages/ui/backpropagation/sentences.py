@@ -1,4 +1,4 @@
-"""Explanations of each stage of the backward pass, one sentence each. Pure."""
+"""Explanations of each stage of the backward pass, one sentence each. Pure functions."""
 
 from __future__ import annotations
 

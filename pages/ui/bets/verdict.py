@@ -1,4 +1,4 @@
-"""Judges whether an answer to a question is right, close or wrong. Pure."""
+"""Judges whether an answer to a question is right, close or wrong. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generates Python code that reproduces the user's changes. Pure."""
+"""Generates Python code that reproduces the user's changes. Pure functions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def change_lines(
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
     """Return Python source for a dictionary of the attention rows that an edit sets.
 
-    An edit of all layers or all heads becomes a dict comprehension.
+    In the source, an edit of all layers or all heads becomes a dict comprehension.
     """
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []

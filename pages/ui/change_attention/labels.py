@@ -1,4 +1,4 @@
-"""Descriptions of edits in plain English. Pure."""
+"""Descriptions of edits in plain English. Pure functions."""
 
 from __future__ import annotations
 

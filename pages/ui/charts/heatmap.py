@@ -1,4 +1,4 @@
-"""Plotly heatmaps of large arrays. Pure.
+"""Plotly heatmaps of large arrays. Pure functions.
 
 Plotly renders thousands of cells as one image. For a few hundred cells, use `pages.ui.charts.matrix`.
 """

@@ -1,4 +1,4 @@
-"""Enlarges charts for lecture mode, so that text is legible from the back of a lecture hall. Pure."""
+"""Enlarges charts for lecture mode, so that text is legible from the back of a lecture hall. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layered Altair charts. Pure."""
+"""Combines Altair charts into a layered chart. Pure functions."""
 
 from __future__ import annotations
 

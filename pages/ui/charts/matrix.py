@@ -1,4 +1,4 @@
-"""Altair heatmaps of small arrays, and tables of an attention map's weights. Pure."""
+"""Altair heatmaps of small arrays, and tables of an attention map's weights. Pure functions."""
 
 from __future__ import annotations
 

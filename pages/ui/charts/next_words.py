@@ -1,4 +1,4 @@
-"""Table and bar chart of next-token probabilities, to compare model runs. Pure."""
+"""Table and bar chart of next-token probabilities, to compare model runs. Pure functions."""
 
 from __future__ import annotations
 

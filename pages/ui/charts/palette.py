@@ -1,4 +1,4 @@
-"""Colours of all figures, from the palette file shared with the JavaScript components. Pure."""
+"""Colours of all figures, from the palette file shared with the JavaScript components. Pure functions."""
 
 from __future__ import annotations
 

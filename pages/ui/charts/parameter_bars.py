@@ -1,4 +1,4 @@
-"""Bar chart of the number of parameters in each part of a model. Pure."""
+"""Bar chart of the number of parameters in each part of a model. Pure functions."""
 
 from __future__ import annotations
 

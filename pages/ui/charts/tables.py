@@ -182,7 +182,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a copy of a table in which all text is safe to display, thanks to `visible`."""
+    """Return a copy of a table in which `visible` has made all text safe to display."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)

@@ -1,4 +1,4 @@
-"""Renders arrays as small images, with one colour per value. Pure."""
+"""Renders arrays as small images, with one colour per value. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds a strip of coloured cells and a table, which show the probabilities of a text's tokens. Pure."""
+"""Builds a strip of coloured cells and a table, which show the probabilities of a text's tokens. Pure functions."""
 
 from __future__ import annotations
 

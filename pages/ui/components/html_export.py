@@ -28,8 +28,8 @@ def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMe
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """Return a message in the format of `attention_atlas.browser.wire`: the HTML template, and the maps of the other
-    kinds.
+    """Return the HTML template and the missing attention maps as a message in the format of
+    `attention_atlas.browser.wire`.
 
     Args:
         trace: the trace of a model run.

@@ -1,4 +1,4 @@
-"""Draws an attribution graph: layers from bottom to top, source tokens on the left, prefix tokens on the right."""
+"""Draws an attribution graph: layers from bottom to top, source on the left, prefix on the right. Pure functions."""
 
 from __future__ import annotations
 

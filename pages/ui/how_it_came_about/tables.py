@@ -1,4 +1,4 @@
-"""Tables of an attribution graph as drawn: nodes with coordinates, paths, and edges from biases. Pure."""
+"""Tables of an attribution graph as drawn: nodes with coordinates, paths, and edges from biases. Pure functions."""
 
 from __future__ import annotations
 

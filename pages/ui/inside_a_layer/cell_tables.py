@@ -1,4 +1,4 @@
-"""Tables of the calculations that produce one cell of an attention map. Pure."""
+"""Tables of the calculations that produce one cell of an attention map. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagram of a sub-layer with a residual connection and a layer norm. Pure."""
+"""Diagram of a sub-layer with a residual connection and a layer norm. Pure functions."""
 
 from __future__ import annotations
 

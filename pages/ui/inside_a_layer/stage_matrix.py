@@ -1,4 +1,4 @@
-"""Converts the array of a model stage, whatever its shape, into a matrix with labels. Pure."""
+"""Converts the array of a model stage, whatever its shape, into a matrix with labels. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations of each stage of the model, one or two plain sentences each. Pure."""
+"""Explanations of each stage of the model, one or two plain sentences each. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates QR codes of page URLs for the audience's phones. Pure."""
+"""Creates QR codes of page URLs for the audience's phones. Pure functions."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def describe_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """Return an explanation of the slopes of a quantity."""
+    """Return the text that explains a quantity's slopes."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
