@@ -1,4 +1,4 @@
-"""The page's example: in every head, a word looks only at one other word, and this changes the translation."""
+"""The page's example: in every head, one word attends only to one other word, and this changes the translation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# The example for the app's first sentence: in every encoder head, "animal" looks only at "street".
+# The example for the app's first sentence: in every encoder head, "animal" attends only to "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
 # A second example for the app's first sentence: in every cross-attention head, the step that
-# writes "es" looks only at "street".
+# writes "es" attends only to "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
 # Skip words of fewer than LETTERS letters, which rarely carry the meaning. Try at most TRIED pairs of words, because
 # each pair needs a model run.
@@ -80,7 +80,7 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return edits to try, in text order. Each makes one longer word look only at another, in every encoder head."""
+    """Return edits to try, in text order. Each makes one longer word attend only to another, in every encoder head."""
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
     longer = [
@@ -100,7 +100,7 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Return the word that looks and the word that it looks at, as Markdown, for an edit with a single share."""
+    """Return the attending word and the word that it attends to, as Markdown, for an edit with a single share."""
     tokens, text = trace.source_tokens, trace.source_text
     row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)

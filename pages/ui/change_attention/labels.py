@@ -15,7 +15,7 @@ def edit_label(edit: Edit, trace: Trace) -> str:
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return the word whose row an edit sets, and the words that it then looks at, such as: “it” → “street” 100%."""
+    """Return the word whose row an edit sets, and the words that it then attends to, such as: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = spoken(trace.query_tokens(edit.kind), edit.rows, row_text)

@@ -32,8 +32,8 @@ class Resolved:
 def resolve(params: EditParams, trace: Trace) -> Resolved:
     """Convert the user's edits and erased words into interventions on the tokens of a trace.
 
-    If a word that looks has several tokens, each token gets the same shares. The share of a word that is looked at is
-    divided evenly among its visible tokens.
+    If an attending word has several tokens, each token gets the same shares. The share of an attended word is divided
+    evenly among its visible tokens.
     """
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []

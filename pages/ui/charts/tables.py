@@ -215,8 +215,9 @@ def _large(value: object, digits: int) -> str:
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Return the row height in pixels at which the longest text fits. Streamlit wraps no text in rows below
-    `LOWEST_WRAPPED`.
+    """Return the row height in pixels for the longest text, up to `MAX_LINES` lines.
+
+    Streamlit wraps no text in rows that are lower than `LOWEST_WRAPPED`.
     """
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)

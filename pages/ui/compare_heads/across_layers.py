@@ -1,4 +1,4 @@
-"""Shows what one word looks at in each layer."""
+"""Shows what one word attends to in each layer."""
 
 from __future__ import annotations
 

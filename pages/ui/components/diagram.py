@@ -44,7 +44,7 @@ class OpenedPage:
             case str(page):
                 return page, None
             case [str(page), {**address}]:
-                # Convert the values to text, because a message from the browser is untrusted.
+                # Make sure that the values are text, because a message from the browser is untrusted.
                 return page, {str(name): str(value) for name, value in address.items()}
         return None, None
 
@@ -97,7 +97,7 @@ class AttentionBox:
     """An attention box in the large diagram.
 
     Attributes:
-        title, subtitle: the name of the box, and a description of which words look at which.
+        title, subtitle: the name of the box, and a description of which words attend to which.
         head: the name of the head whose map is shown.
         map: the map as a data URI: an image with one pixel per weight.
         rows, columns: the numbers of rows and columns in the map.

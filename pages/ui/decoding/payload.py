@@ -38,7 +38,7 @@ def decoding_payload(
 
     Args:
         traced: the decoded text.
-        visited: all decoded texts that the user has visited.
+        visited: all decoded texts that the user has viewed.
         params: the parameters that produced `traced`.
         tokenizer: provides the token labels.
         asked: the state that the browser should show, and the number of the request.

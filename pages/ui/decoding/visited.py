@@ -1,4 +1,4 @@
-"""The translations of one sentence that the user has visited, including the model's own translation."""
+"""The translations of one sentence that the user has viewed, including the model's own translation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top
 
 @dataclass(frozen=True)
 class Visited:
-    """A decoded translation that the user has visited.
+    """A decoded translation that the user has viewed.
 
     Attributes:
         tokens: token ids, including the end symbol.
@@ -71,7 +71,9 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
-    """Return all visited translations of this sentence: the model's own first, then the others, oldest first."""
+    """Return all translations of this sentence that the user has viewed: the model's own first, then the others, oldest
+    first.
+    """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
     first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)

@@ -133,9 +133,7 @@ def shown(label: str) -> str:
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
-    """Return an example sentence as data for the JavaScript component: the word that looks, and the weight of each
-    word.
-    """
+    """Return an example sentence as data for the JavaScript component: the attending word, and each word's weight."""
     labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
     read, written = shown(example.read), shown(example.written)
     if exhibit.kind == "encoder":

@@ -75,7 +75,7 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
     """Return row and column of the pinned cell; if no cell is pinned, those of the head's strongest link.
 
-    Idle heads look mostly at special tokens. Therefore a link to a special token counts only if there are no others.
+    Idle heads attend mostly to special tokens. Therefore a link to a special token counts only if there are no others.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

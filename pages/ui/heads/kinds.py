@@ -29,7 +29,7 @@ class KindPage:
     Attributes:
         path: the page script.
         title: the title of the page.
-        looks: a description of which words look at which, with {source} and {target} in place of language names.
+        looks: a description of which words attend to which, with {source} and {target} in place of language names.
     """
 
     path: str
@@ -42,7 +42,7 @@ class KindPage:
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:
-        """Return the description of which words look at which, with the names of the languages filled in."""
+        """Return the description of which words attend to which, with the names of the languages filled in."""
         return self.looks.format(source=languages.source.name, target=languages.target.name)
 
 

@@ -1,4 +1,4 @@
-"""Explains why a head looks at a token: splits an attention score into terms, one per pair of model components."""
+"""Explains why a head attends to a token: splits an attention score into terms, one per pair of model components."""
 
 from __future__ import annotations
 

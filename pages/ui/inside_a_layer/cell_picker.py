@@ -108,7 +108,7 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
     Args:
         found: the cell.
-        row, column: the word that looks and the word looked at, as Markdown.
+        row, column: the attending word and the attended word, as Markdown.
         moved: the norm of the value vector times the weight.
     """
     seen = "open" if found.allowed else "masked"

@@ -53,7 +53,7 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # The rows are always the tokens that look. As on every page, label a decoder row with the
+    # The rows are always the attending tokens. As on every page, label a decoder row with the
     # token read and the token predicted.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":

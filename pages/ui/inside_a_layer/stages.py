@@ -120,7 +120,7 @@ def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace)
 
 
 def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
-    """Show the array of a stage as a heatmap, with a table of the values; token ids only as a table."""
+    """Show a stage's array as a heatmap and as a table. An array of token ids is shown only as a table."""
     config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
     if square(stage) and stage.layer is not None:

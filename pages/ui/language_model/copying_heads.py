@@ -39,7 +39,7 @@ TITLES = {
     "induction": "2. On what followed the same token earlier (induction)",
     "duplicate": "3. On the same token earlier",
 }
-# The tokens that a copying head looks at, by the name of the score.
+# The tokens that a copying head attends to, by the name of the score.
 PLACES = {
     "previous": "the previous token",
     "induction": "what followed the same token earlier",
@@ -107,7 +107,9 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 
 
 def _fill_map(loaded: LanguageModel, name: str) -> None:
-    """Callback for a click on a head: if the user's text repeats nothing, replace it with a text that does."""
+    """Callback for a click on a head: replace the user's text with one that repeats itself, unless the text already
+    does.
+    """
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     tokens = [token.id for token in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(tokens)):

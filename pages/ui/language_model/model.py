@@ -1,4 +1,4 @@
-"""Loads the language model that the user has chosen, from a folder that contains a language model."""
+"""Lets the user choose a language model, and loads it from a folder."""
 
 from __future__ import annotations
 

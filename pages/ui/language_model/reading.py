@@ -127,7 +127,8 @@ class LanguageReading:
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Show a text box, and return the text in it with a continuation. If that fails, show a message and end the page.
+    """Show a text box, and return the text with a continuation. If the model cannot continue it, show a message and end
+    the page.
 
     Args:
         loaded: the language model.

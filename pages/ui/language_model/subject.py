@@ -93,7 +93,7 @@ def links_to_its_heads() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Show the text box of the chosen model, and run the model on the text. If that fails, show a message and end the
+    """Show the chosen model's text box, and run the model on the text. If the run fails, show a message and end the
     page.
     """
     if not language_model_shown():

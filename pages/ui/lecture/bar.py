@@ -42,8 +42,8 @@ OF_ONE_HEAD = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages that show either the translator or a language model. A slide of a language model
-# shows that model's text and head.
+# Pages that show either the translator or a language model. With a language model, a slide is described
+# by that model's text and head.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")

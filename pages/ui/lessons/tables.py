@@ -17,7 +17,7 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
 
-# Words for map titles that say where a head looks, by job of the head.
+# Words for map titles that say what a head attends to, by job of the head.
 JOB_WORDS = {
     "previous": "on the one before",
     "next": "on the next",
