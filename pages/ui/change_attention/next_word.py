@@ -43,7 +43,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         key=preset(key, step if step in labels else ""),
         on_change=lambda: change(step=st.session_state[key]),
         help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
-        "step, the page shows that of the row you changed, or the first at which the most likely word changes.",
+        "step, the page picks the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
     st.markdown(describe_next(found, tokenizer))
