@@ -124,7 +124,6 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
 
 
 def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    """Show one gradient with its formula and shape, the chosen entry, and a table of all values."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.tokens)}

@@ -42,7 +42,7 @@ class GradientMatrix:
     chosen: np.ndarray
 
     def seen(self, masked: np.ndarray | None) -> np.ndarray:
-        """Return the values, with -inf at masked positions."""
+        """Return the values with -inf at masked positions, where `masked` is True; `masked` may be None."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:

@@ -97,7 +97,6 @@ def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words
 
 
 def _show_shorter(reading: Reading, params: EditParams) -> None:
-    """Show the sentence without the erased words, and the model's translation of this shorter sentence."""
     shorter = without_words(reading.trace, params.hidden_source)
     try:
         trace = reading.runs.get(TraceRun(shorter))

@@ -190,7 +190,6 @@ def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(cell: object) -> str:
-    """Return a cell's text with a true minus sign."""
     return with_minus(str(cell))
 
 

@@ -217,7 +217,6 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
 
 
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
-    """Show the rules that give heads their names, for the model's attention kinds."""
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]

@@ -132,7 +132,6 @@ def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
 
 
 def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
-    """Return a table with one row per head of the first model: the matching head, and the similarity."""
     heads = models.heads
     table = pd.DataFrame(
         {

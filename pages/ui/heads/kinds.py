@@ -38,7 +38,6 @@ class KindPage:
 
     @property
     def address(self) -> str:
-        """The page's URL path."""
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:

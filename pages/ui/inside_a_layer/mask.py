@@ -151,7 +151,6 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
-    """Return Markdown that describes the effect of removing the mask."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")

@@ -191,7 +191,6 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _what_grows(table: pd.DataFrame) -> str:
-    """Return Markdown that describes how the residual stream grows."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

@@ -167,7 +167,6 @@ def square(stage: Stage) -> bool:
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
-    """Show a stage as a small card, with a button that opens the stage."""
     config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")

@@ -68,7 +68,6 @@ class LanguageReading:
 
     @property
     def run(self) -> TextContinuationRun:
-        """The model run that continues the text."""
         params = self.params
         return TextContinuationRun(self.text, params.settings, self.length, params.forced, frozenset(params.suppressed))
 
@@ -115,7 +114,6 @@ class LanguageReading:
 
     @property
     def maps(self) -> HeadMaps:
-        """The page that shows the model's attention maps."""
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:

@@ -222,7 +222,6 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """Return the chart of a figure; None if the figure is not a chart."""
     if table.across:
         return tiles(table)
     if show == "worth":
