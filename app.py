@@ -1,16 +1,16 @@
-"""Attention Atlas: start with `streamlit run app.py`."""
+"""The Attention Atlas app. Start it with `streamlit run app.py`."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 if __name__ == "__main__":
-    # Streamlit runs the page for a session.
+    # Streamlit executes this file as the page script, once for every script run of a session.
     from pages.ui.shell.frame import draw
 
     draw()
 else:
-    # Streamlit found `app` below and imports this file once, before it accepts a connection.
+    # The server imports this file once, finds `app` below, and only then accepts connections.
     from pages.ui.server.endpoint_filter import MIDDLEWARE, disable_ip_lookup
     from pages.ui.server.warm_up import warming
 

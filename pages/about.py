@@ -20,7 +20,7 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import folded, without_media
 from transformer.model.parameter_counts import parameter_table
 
-# Model card sections longer than this many characters are folded.
+# Collapse each section of the model card that has more characters than this.
 LONGEST_OPEN = 2_000
 
 introduction = st.container()
@@ -33,11 +33,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     introduction.markdown(
         "Attention Atlas shows what a Transformer's attention does while it translates a sentence. "
         + (
-            "The model behind it is a real one, written from scratch and trained for this app: it reads "
+            "The model behind it was written from scratch and trained for this app: it reads "
             f"{source} and writes {target} with {model.parameters:,} learned numbers. Below: how it is built, what it "
             "learned from, how well it translates, and where it fails."
             if ships(model)
-            else f"This is the model of folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
+            else f"This model is in the folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
             f"with {model.parameters:,} learned numbers. Below: how it is built, and what the model card says."
         )
     )
@@ -53,9 +53,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.metric("Tokens", tokens, help=explain("token", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
-    # Let a table that is wider than a phone screen scroll horizontally by itself.
+    # Let a wide table scroll by itself on a phone, so that the page does not scroll sideways.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
-    # Fold logs and long tables, so that the model's description and known failures fit on a few screens.
+    # Collapse logs and long tables, so that the model's description and known failures fit on a few screens.
     for title, text in folded(without_media(model.card), LONGEST_OPEN):
         with st.expander(markdown(title)) if title else st.container():
             st.markdown(text)

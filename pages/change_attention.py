@@ -1,4 +1,4 @@
-"""The "Change what it looks at" page: users set attention rows or erase words, and see how the translation changes."""
+"""The "Change what it looks at" page: users edit attention rows or erase words, and see how the translation changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ with st.container(gap="xsmall"):
             show_outcome(reading, resolved, found)
         example = st.container(width="content")
         pick_kind()
-    # Once the user has accepted the bet, show its verdict above the map.
+    # Once the user has accepted the bet, show the verdict above the map.
     place = st.container() if session.params(BetParams).page == "change_attention" else None
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")

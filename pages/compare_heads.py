@@ -1,4 +1,4 @@
-"""The "Compare heads" page: compares attention heads by metric, by similarity, in pairs, and across layers."""
+"""The "Compare heads" page: compares attention heads by metric, by similarity, in pairs and across layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cross-attention page: a map of every head, and the alignment between source and target sentence."""
+"""The cross-attention page: an attention map for each head, and the word alignment of source and target sentence."""
 
 from __future__ import annotations
 

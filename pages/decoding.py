@@ -1,4 +1,4 @@
-"""The "Decoding step by step" page: at each step, the tokens read, the token predicted, and the other candidates."""
+"""The "Decoding step by step" page: for each step, the tokens read, the token predicted and the other candidates."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The steps below may use another decoding method, so label this translation as the model's own.
+# The steps below may use another decoding method, so say that this translation is the model's own.
 show_translation(reading, label="The model's own translation")
 st.markdown(
     "**Step by step:** Each new word depends on those already written. So the model writes one token, reads it, and "
     "writes the next. Choose another candidate and see the rest change. “␣” is the space before a word."
 )
-# Keep this container even when it is empty: the elements below it then keep their position and the keyboard focus.
+# Show this container even if it is empty, so that the elements below keep their position and the keyboard focus.
 with st.container():
     traced, params = traced_decoding(reading)
     # If the model's own translation is incomplete, a message above already says so.

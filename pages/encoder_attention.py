@@ -1,4 +1,4 @@
-"""The encoder self-attention page: a map of every head."""
+"""The encoder self-attention page: an attention map for each head."""
 
 from __future__ import annotations
 

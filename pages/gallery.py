@@ -1,4 +1,4 @@
-"""The gallery page: the model's heads whose behaviour can be described in one sentence."""
+"""The gallery page: heads whose behaviour can be described in one sentence."""
 
 from __future__ import annotations
 

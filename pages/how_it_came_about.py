@@ -1,4 +1,8 @@
-"""The "How it came about" page: a predicted token's exact attribution graph, its path ablations, and one score."""
+"""The "How it came about" page: traces a predicted token back through the model, and splits an attention score into
+terms.
+
+The page shows an exact attribution graph, in which users can cut a path and measure the effect.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Inside a layer" page: follows a sentence through every stage of the model, and computes one value in detail."""
+"""The "Inside a layer" page: follows a sentence through all stages of the model, and shows how a value is computed."""
 
 from __future__ import annotations
 

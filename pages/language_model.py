@@ -1,4 +1,4 @@
-"""The "Language model" page: continues a text, and shows how likely the model finds a text."""
+"""The "Language model" page: continues a text, and shows how probable the model finds a text."""
 
 from __future__ import annotations
 

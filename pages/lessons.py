@@ -1,4 +1,4 @@
-"""The "Lessons" page: each step shows a figure of the model, asks a question, and gives the measured answer."""
+"""The "Lessons" page: each step shows a figure of the model, asks a question and gives the measured answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from transformer.lessons.folders import lesson_files
 
 params = session.params(LessonParams)
 opened = params.id
-# Scroll to the top when another lesson or step opens, as on a new page. Do not scroll when the user answers.
+# Scroll to the top when another lesson or step opens, but not when the user answers a question.
 st.html(
     "<script>document.querySelector('[data-testid=stMain]').scrollTo(0, 0); "
     f"/* {crc32(f'{opened} {params.step}'.encode())} */</script>",
     unsafe_allow_javascript=True,
 )
-# On a projector, step buttons are side by side and hide their shortcut labels. Elsewhere they show the equivalent arrow
-# key (`assets/lecture/lecture.js`), because most laptops have no Page Down key. The next lesson's title wraps, because
-# Streamlit would cut it off.
+# On a projector, step buttons are side by side and hide their shortcut labels. Elsewhere the labels show the equivalent
+# arrow key (`assets/lecture/lecture.js`), because most laptops have no Page Down key. The title of the next lesson
+# wraps, because Streamlit would truncate it.
 st.html("""<style>
 @media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }
 :is(.st-key-lesson_show, .st-key-lesson_next, .st-key-lesson_previous) kbd { font-size: 0; }

@@ -1,5 +1,7 @@
-"""The "Long texts" page: why a long text's attention map does not fit into memory, and what two workarounds save and
-cost.
+"""The "Long texts" page: how much memory the attention maps of long texts need, and two kinds of attention that need
+less.
+
+The page also shows how much quality local and compressed attention lose.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The masked self-attention page: a map of every head, and the effect of the mask."""
+"""The masked self-attention page: an attention map for each head, and the effect of the mask."""
 
 from __future__ import annotations
 

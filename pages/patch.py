@@ -1,4 +1,4 @@
-"""The "Patch" page: copies an activation from a run on one sentence into a run on another, and shows the new output."""
+"""The "Patch" page: copies activations from a run on one sentence into a run on another, and shows the new output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Positional encoding" page: how the model represents token order, and whether its output depends on it."""
+"""The "Positional encoding" page: how the model represents token order, and whether the translation depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The "Switch heads off" page: translates without chosen heads, and measures each head's importance."""
+"""The "Switch heads off" page: translates without the heads that a user chose, and measures each head's importance."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ interventions = pick_heads(reading)
 # Show the switches first, because the search for an example takes time.
 with example:
     show_example(reading)
-# The main figure is the lowest of the sections that the user has opened.
+# The lowest section that the user has opened is the main figure.
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)

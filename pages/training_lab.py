@@ -35,4 +35,4 @@ with st.container(gap="xsmall"):
     elif run:
         st.fragment(show_run)(run, f"recorded {run.config.task}")
 if run and not training:
-    st.caption(f"A recorded training run; playing it computes nothing. To repeat the training: `{command_of(run)}`")
+    st.caption(f"This training run was recorded; playing it computes nothing. To repeat it: `{command_of(run)}`")

@@ -1,4 +1,4 @@
-"""The "What mattered" page: explains a translated word by several attribution methods, and compares the methods."""
+"""The "What mattered" page: explains a translated word with several attribution methods, and compares the methods."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ part = pick_part(PAGE.name, MatteredParams, source=languages.source.name, target
 reading = read_sentence()
 show_translation(reading)
 st.markdown(
-    "Which words does a translated word come from? Several methods answer. They agree on clear cases and disagree on "
-    "others. Most of them compute the answer from the model's weights and gradients; erasure measures it, by hiding a "
-    "word and running the model again."
+    "Which words does a translated word come from? Several methods answer this. They agree on clear cases and differ "
+    "on others. Most of them compute the answer from the model's weights and gradients; erasure measures it, by hiding "
+    "a word and running the model again."
 )
 if part != "guess":
     show_bet(PAGE.name, reading)

@@ -1,4 +1,4 @@
-"""The "Your own attention" page: shows the attention maps of any model, loaded from a file."""
+"""The "Your own attention" page: shows attention maps of any model, loaded from a file."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
 def test_no_difference_is_shown_where_the_axes_disagree(reader):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", "encoder.1.1.words.I see.")
     assert canvases.count() == 2
-    reader.see("No difference can be drawn")
+    reader.see("The difference cannot be shown")
     canvases.nth(0).focus()
     for _ in range(40):
         reader.page.keyboard.press("ArrowRight")

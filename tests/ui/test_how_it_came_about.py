@@ -58,7 +58,7 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
 @pytest.mark.thorough
 def test_attribution_graph_is_shown_for_a_language_model():
     test = opened(PAGE, subject="language_model")
-    assert healthy(test) and "The logit difference" in texts(test) and "with cuts for translators only" in texts(test)
+    assert healthy(test) and "The logit difference" in texts(test) and "but only for translators" in texts(test)
 
 
 @pytest.mark.thorough

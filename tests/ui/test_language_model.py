@@ -222,7 +222,7 @@ def test_copying_heads_are_named_with_their_scores(loaded):
 def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
-        f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "
+        f"No head of this model has more than half of its attention on {PLACES[name]}; the closest is layer 1, head 2 "
         "with 0.47."
     )
 

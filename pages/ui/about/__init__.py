@@ -1,1 +1,1 @@
-"""The "About the model" page."""
+"""The learning curves of the "About the model" page."""

@@ -1,4 +1,4 @@
-"""The model's learning curve: loss and translation quality over the training steps."""
+"""Charts of the model's learning curve: loss and translation quality over the training steps."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ COLOURS = {"training": SECOND, "held out": FIRST}
 
 
 def show_learning(curve: str) -> None:
-    """Show the loss chart, the chrF chart, and a table of the steps at which both were measured.
+    """Show the loss chart, the chrF chart, and a table of the steps at which loss and chrF were both measured.
 
     Args:
-        curve: the CSV text in `transformer.checkpoints.checkpoint.Checkpoint.curve`.
+        curve: the learning curve as CSV text, from `transformer.checkpoints.checkpoint.Checkpoint.curve`.
     """
     table = pd.read_csv(StringIO(curve))
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
@@ -57,16 +57,16 @@ def show_learning(curve: str) -> None:
 
 
 def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
-    """Return a line chart of learning-curve columns over the training steps.
+    """Return a line chart of some columns of a learning curve over the training steps.
 
     Args:
         table: a learning curve with the columns `transformer.checkpoints.learning_curve.FIELDS`.
-        lines: the columns to draw, mapped to their labels; each label must be a key of COLOURS.
-        unit: the axis title, which names the unit of the values.
+        lines: the label of each column to draw, by column name; each label must be a key of COLOURS.
+        unit: the title of the vertical axis.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
     scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
-    # The legend covers no line in the top right corner, because all lines start high on the left.
+    # All lines start high on the left, so a legend in the top right corner covers none.
     legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
     return (
         alt.Chart(long)

@@ -1,1 +1,1 @@
-"""The three attention pages: encoder, masked and cross-attention."""
+"""The encoder, masked and cross-attention pages."""

@@ -1,4 +1,4 @@
-"""Word alignment: the source token that corresponds to each target token, according to cross-attention."""
+"""Charts of the word alignment: the source token that corresponds to each target token, based on cross-attention."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.analysis.alignment import alignment_rows, coverage, hard_alignm
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-# Height in pixels that a chart needs for its axis and legend.
+# Height in pixels of the chart's axis and legend, without the rows.
 ROUND = 160
 STEPS = {False: "the step that writes the token", True: "the next step, which reads the token"}
 
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
-    """Show the alignment chart for all layers, and the coverage of the source tokens in one layer."""
+    """Show the word alignment in all layers, and the coverage of each source token in one layer (0-based)."""
     source, target = (each.name for each in languages)
     st.subheader(
         f"Which {source} token does each {target} token come from?",
@@ -76,11 +76,11 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
 
 
 def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
-    """Return a chart of each target token's most attended source token: target tokens as rows, layers as columns.
+    """Return a chart that names, for each target token (row) and layer (column), the most attended source token.
 
     Args:
-        rows: [L, N, S], each layer's attention weights, averaged over heads.
-        special: bool [S], whether each source token is a start or end symbol.
+        rows: each layer's attention weights, averaged over heads: [L, N, S].
+        special: whether each source token is a start or end symbol: bool [S].
         sources, targets: labels of the S source tokens and the N target tokens.
     """
     aligned = hard_alignment(rows, special)
@@ -104,7 +104,7 @@ def _alignment_form(targets: int) -> alt.LayerChart:
     )
     cells = base.mark_rect().encode(
         color=alt.Color("weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)),
-        # Every tooltip has an explicit type, because Altair searches its whole schema for a channel without one.
+        # Give every tooltip a type, because Altair searches its whole schema for a channel that has none.
         tooltip=[
             alt.Tooltip("token:N"),
             alt.Tooltip("layer:O"),
@@ -117,7 +117,12 @@ def _alignment_form(targets: int) -> alt.LayerChart:
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
-    """Return a bar chart of the source tokens' coverage, [S], with a reference line at 1."""
+    """Return a bar chart of the coverage of each source token, with a reference line at 1.
+
+    Args:
+        covered: how much attention each source token receives in total: [S].
+        sources: labels of the S source tokens.
+    """
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "token": sources, "coverage": covered.astype(float)})
     return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
 
@@ -137,14 +142,14 @@ def _coverage_form(sources: int) -> alt.LayerChart:
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:
-    """Return Markdown that describes one layer's coverage of the source sentence.
+    """Return Markdown that describes how much attention one layer gives to each source token in total.
 
     Args:
-        rows: [N, S], the layer's attention weights, averaged over heads.
-        special: bool [S], whether each source token is a start or end symbol.
-        sources: labels of the source tokens.
+        rows: the layer's attention weights, averaged over heads: [N, S].
+        special: whether each source token is a start or end symbol: bool [S].
+        sources: labels of the S source tokens.
         layer: the 0-based layer.
-        target: name of the target language.
+        target: the name of the target language.
     """
     each = coverage(rows)
     words = np.flatnonzero(~special)

@@ -1,4 +1,4 @@
-"""The bet on an attention page: which word gets the most attention, averaged over all heads?"""
+"""The bet on an attention page: which word gets the most attention on average over all heads?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from transformer.analysis.view import view_of
 from transformer.values.kinds import Kind
 from transformer.values.trace import Trace
 
-# A row in which fewer words are visible would make the bet too easy.
+# Minimum number of visible words in a row; with fewer, the bet would be too easy.
 MIN_CHOICES = 3
 
 
 def looks_most(reading: Reading, kind: Kind) -> Bet | None:
-    """Return a bet on the row whose head-averaged attention has the highest entropy; None if no row qualifies."""
+    """Return a bet on the row whose attention, averaged over heads, has the highest entropy; None if no row is
+    suitable.
+    """
     return of_trace(reading.trace, kind)
 
 

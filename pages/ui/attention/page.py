@@ -1,4 +1,4 @@
-"""Layout of the three attention pages; each page shows one kind of attention."""
+"""Layout shared by the three attention pages. Each page shows one attention kind."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ from transformer.values.trace import Kind
 
 
 def attention_page(kind: Kind, subtitle: str) -> Reading:
-    """Show the page for one kind of attention, and return the sentence with the results of its model run.
+    """Show the page for one attention kind, and return the sentence with the results of the model run.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        subtitle: one plain sentence that explains the attention kind; {source} and {target} are replaced by language
-            names.
+        subtitle: a sentence that explains the attention kind, with {source} and {target} in place of language names.
     """
     # Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
     with st.container(gap="xsmall"):
@@ -80,7 +79,6 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
-    """Show all weights of the chosen head, the sums over pinned tokens, and Python code that computes them."""
     head = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}"
     draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320, file=f"{head}-weights")
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
@@ -105,7 +103,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
 
 
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
-    """Show the head of a second model that matches the chosen head."""
+    """Show which head of a second model is most similar to the chosen head."""
     part = st.expander(
         "Which head of another model does this?",
         key=f"{kind}_match",
@@ -113,13 +111,12 @@ def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:
         on_change="rerun",
     )
     if part.open:
-        # `PageEnd` only ends this section if there is no match; the rest of the page still appears.
+        # Without a match, `PageEnd` is raised. Suppress it, so that the rest of the page still appears.
         with part, suppress(PageEnd):
             two_models(reading.translator, pick_second_model(), reading.trace, kind).show_head(choice)
 
 
 def _change_button(kind: Kind) -> None:
-    """Show the button that opens this attention kind on the "Change what it looks at" page."""
     if st.button(
         "Change what it looks at",
         key=f"{kind}_change",

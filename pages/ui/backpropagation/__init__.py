@@ -1,1 +1,1 @@
-"""The "Backpropagation" page."""
+"""Parts of the "Backpropagation" page: one gradient with its formula, and gradient norms across the layers."""

@@ -1,5 +1,6 @@
-"""Cached gradients of the current sentence's loss. They are computed for one user at a time, while others can
-translate.
+"""Cached gradients of the current sentence's loss.
+
+Gradients are computed for one user at a time; meanwhile, other users can still translate.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, u
 
 @dataclass(frozen=True)
 class Loss:
-    """Specification of the loss to differentiate.
+    """The loss to differentiate.
 
     Attributes:
-        trace: the run that traces the translation.
-        step: the 0-based translation step whose loss is used; None for the sum over all steps.
-        smoothing: the label smoothing.
+        trace: the model run that traces the translation.
+        step: the 0-based translation step; None for the loss summed over all steps.
+        smoothing: the label smoothing, between 0 and 1.
     """
 
     trace: TraceRun
@@ -44,7 +45,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class _LossRun(Run[Result]):
-    """Base class of the runs that compute a loss by hand from the model's weights."""
+    """Base class of runs that use the model's weights to compute a loss or a gradient of the loss."""
 
     loss: Loss
 
@@ -58,9 +59,10 @@ class _LossRun(Run[Result]):
 
 @dataclass(frozen=True)
 class SentenceGradientsRun(_LossRun[SentenceGradients]):
-    """Run that computes all gradients, with the intermediate values of one encoder layer and one decoder layer.
+    """Run that computes the gradients by hand and by autograd.
 
-    For the shipped model, float64 gradients take 40 MB; two sets are kept, by hand and by autograd.
+    The result includes the intermediate values of one encoder layer and one decoder layer. For the shipped model, each
+    set of float64 gradients takes 40 MB.
     """
 
     encoder_layer: int
@@ -89,7 +91,7 @@ class DifferenceRun(_LossRun[float]):
 
 @dataclass(frozen=True)
 class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
-    """Run that computes gradient norms in this model and in newly initialised pre-norm and post-norm models."""
+    """Run that computes gradient norms in the trained model and in untrained pre-norm and post-norm models."""
 
     message = "Computing the gradients of three models …"
 
@@ -108,23 +110,23 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
 
 
 def asked(reading: Reading) -> Loss:
-    """Return the loss that the user chose on the page."""
+    """Return the loss that the user chose on the page: one translation step or all steps, and the label smoothing."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_tokens)) - 1
     return Loss(reading.run, None if step < 0 else step, params.smoothing)
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    """Return all gradients of the chosen loss, with the intermediate values of the two given layers."""
+    """Return all gradients of the chosen loss, with the intermediate values of one encoder and one decoder layer."""
     return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
 
 
 def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
-    """Return the finite-difference estimate of one entry of a stage's gradient."""
+    """Return the finite-difference estimate of one entry in a stage's gradient matrix."""
     point = stage.point
     return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
-    """Return the gradient norms of this model and of newly initialised pre-norm and post-norm models."""
+    """Return gradient norms of the trained model and of untrained pre-norm and post-norm models, by model name."""
     return reading.runs.get(GradientSizesRun(asked(reading)))

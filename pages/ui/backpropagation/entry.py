@@ -1,4 +1,4 @@
-"""One gradient entry in detail: computed by hand, by autograd and by finite difference, and as a sum of terms."""
+"""Shows one entry of a gradient, computed by hand, by autograd and by finite difference, and as a sum of terms."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
-# A gradient with more than MAX_CELLS cells is shown as an image. Only the cells in a window of WINDOW rows and columns
-# can then be clicked.
+# A gradient with more than MAX_CELLS entries is shown as an image. A clickable map then shows WINDOW (rows, columns)
+# entries around the chosen one.
 MAX_CELLS = 900
 WINDOW = (9, 12)
 DIGITS = 6
 
 
 def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
-    """Show a gradient as a clickable map, and the details of the chosen entry.
+    """Show a gradient as a clickable map, and details of the entry that the user chose.
 
     Args:
         stage: the stage of the backward pass.
@@ -66,7 +66,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
 
 
 def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
-    """Show a large gradient as one image; the cells are too small to click."""
+    """Show a large gradient as one image, because the cells would be too small to click."""
     show_plotly(
         heatmap(
             shown.seen(stage.masked),
@@ -82,7 +82,7 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
 
 
 def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
-    """Show the gradient as a clickable map; a large gradient is cropped to a window around the chosen entry."""
+    """Show the gradient as a clickable map; of a large gradient, only a window around the chosen entry."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
@@ -109,7 +109,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
         chart = chart.properties(height=200)
     show_clickable(
         chart,
-        # A chart remembers its last click, so use a new chart when an entry is chosen in another way.
+        # Streamlit stores a chart's last click under the chart's key. A new key for each entry discards the old click.
         key=f"backward_map_{stage.key}_{row}_{column}",
         clicked=lambda at, of: session.update(BackpropagationParams, row=top + at + 1, column=left + of + 1),
         alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes select an entry too.",
@@ -117,7 +117,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
 
 
 def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the first row and column of a window centred on a cell and kept within the matrix."""
+    """Return the first row and column of a window of size WINDOW, centred on a cell but kept within the matrix."""
     top, left = (
         max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
     )
@@ -125,7 +125,7 @@ def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
-    """Show select boxes for the entry's row and column, and a button that jumps to the largest entry."""
+    """Show select boxes for the row and column, and a button that jumps to the entry with the largest magnitude."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
             ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
@@ -151,9 +151,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
 
 
 def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the entry computed by hand, by autograd and by finite difference, and the value of the differentiated
-    number.
-    """
+    """Show the gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
     difference = difference_of(reading, stage, *at)
@@ -182,7 +180,7 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
 
 
 def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
-    """Show the entry's formula as a sum with the numbers filled in."""
+    """Show the gradient entry as a sum of terms, with all numbers filled in."""
     if stage.terms_of is None:
         st.caption("This gradient comes from another layer. To see how, choose that layer above.")
         return

@@ -1,4 +1,4 @@
-"""The backward pass: a chosen gradient with its formula and values, and one entry in detail."""
+"""Lists all gradients of the backward pass, and shows the chosen one with its formula and values."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
 
-# Sections in the order of the backward pass. The names are short, so that all sections fit on one line on a projector.
-# {source} and {target} are replaced by the language names.
+# Section names by key prefix, in the order of the backward pass, short enough for one line on a projector. {source} and
+# {target} stand for the language names.
 SECTIONS = {
     "generator": "Loss",
     "decoder.feed_forward": "Decoder: FFN",
@@ -43,7 +43,7 @@ OUTPUTS = ("output", "layer", "memory")
 
 
 def section_of(key: str) -> str:
-    """Return the key in `SECTIONS` for a stage's key."""
+    """Return the key of `SECTIONS` that a stage belongs to."""
     stack, _, rest = key.partition(".")
     part = rest.partition(".")[0]
     if f"{stack}.{part}" in SECTIONS:
@@ -78,12 +78,12 @@ def show_gradient(reading: Reading) -> None:
 
 
 def _open(key: str) -> None:
-    """Show another gradient, with its largest entry chosen."""
+    """Show the gradient with this key; row and column 0 select the entry with the largest magnitude."""
     session.update(BackpropagationParams, stage=key, row=0, column=0)
 
 
 def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
-    """Show the section buttons, a searchable list of the gradients in all sections, and Back and Next buttons."""
+    """Show a button for each section, a searchable list of all gradients, and Back and Next buttons."""
     keys = [stage.key for stage in listed]
     firsts = {section_of(key): key for key in reversed(keys)}
     titles = {
@@ -124,7 +124,6 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
 
 
 def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    """Show one gradient with its formula and shape, the chosen entry, and a table of all values."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.tokens)}
@@ -145,7 +144,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
 
 
 def named(stage: GradientStage) -> str:
-    """Return a stage's name; for a parameter, add its symbol in every spelling that a user may search for."""
+    """Return a stage's name; for a parameter, with the symbol in every spelling that users may search for."""
     found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not found:
         return stage.name

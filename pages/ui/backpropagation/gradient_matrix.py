@@ -1,4 +1,4 @@
-"""Converts a stage of the backward pass into a labelled matrix. Pure."""
+"""Converts a gradient into a matrix with row and column labels. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
 
-# A table lists all terms of a sum with at most MAX_TERMS terms. For a longer sum, the table lists the LARGEST largest
-# terms and combines the rest in one row.
+# A table lists all terms of a sum with up to MAX_TERMS terms. For a longer sum, it lists the LARGEST terms with the
+# largest magnitude, and combines the rest in one row.
 MAX_TERMS = 300
 LARGEST = 24
 
 
 @dataclass(frozen=True, eq=False)
 class GradientMatrix:
-    """A gradient as a labelled matrix.
+    """A gradient with row and column labels.
 
     Attributes:
-        values: [R, C].
+        values: the gradient: [R, C].
         rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
-        chosen: [C], the index of each shown column in the stage's full matrix.
+        chosen: for each column, the index in the full gradient, which may have more columns: int [C].
     """
 
     values: np.ndarray
@@ -42,12 +42,13 @@ class GradientMatrix:
     chosen: np.ndarray
 
     def seen(self, masked: np.ndarray | None) -> np.ndarray:
-        """Return the values, with -inf at masked positions."""
+        """Return the values with -inf at masked positions, where `masked` is True; `masked` may be None."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
     def place(self, row: int, column: int) -> tuple[int, int]:
-        """Convert a 1-based row and column from the URL to 0-based indices; 0 selects the largest entry's row or
-        column.
+        """Convert a 1-based row and column from the URL to 0-based indices.
+
+        Row 0 stands for the row of the entry with the largest magnitude, and column 0 for the column of that entry.
         """
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
@@ -58,13 +59,17 @@ class GradientMatrix:
 
 
 def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> GradientMatrix:
-    """Return a stage's gradient as a labelled matrix; of the vocabulary, only the most informative tokens are kept."""
+    """Return a stage's gradient as a labelled matrix.
+
+    If the columns are the vocabulary, only the correct tokens and the token with the largest gradient in each row are
+    kept.
+    """
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
     values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
     rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
     if letters[1] == "V":
-        # Keep the columns of the correct tokens and of the tokens with the largest gradient at each step.
+        # At each step, keep the correct token and the token with the largest gradient.
         right = [token.id for token in trace.predicted_tokens]
         chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
         values, columns = values[:, chosen], [entry_label(tokenizer, int(token)) for token in chosen]
@@ -78,12 +83,12 @@ def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabula
         return ["all positions"]
     if letter not in "ST":
         return None
-    # Decoder rows are labelled with the token read and the token predicted, as on every page.
+    # As on every page, label a decoder row with the token read and the token predicted.
     return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else token_labels(trace, letter)
 
 
 def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
-    """Return a table with one row per term of a sum, and the running total."""
+    """Return a table with one row per term of a sum: the factors, their product and the running total."""
     letter = terms.over if isinstance(terms.over, str) else ""
     count = len(terms.products)
     order = np.arange(count)
@@ -103,7 +108,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
         columns["1 ÷ √K"] = [terms.scale] * len(order)
     products = list(terms.products[order])
     if len(order) < count:
-        # In a long sum, the last row holds the total of the unlisted terms.
+        # The last row holds the total of the terms that are not listed.
         for column in columns.values():
             column.append(np.nan)
         next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"

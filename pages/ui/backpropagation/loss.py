@@ -1,4 +1,4 @@
-"""Controls for the loss: over the whole translation or one step, and the label smoothing."""
+"""Controls for the loss to differentiate: the translation step, or all steps, and the label smoothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.ui.state.bind import bind_number, key_for, preset
 
 
 def pick_loss(reading: Reading) -> None:
-    """Show the select box for the translation step and the number box for label smoothing."""
+    """Show a select box for the translation step and a number box for label smoothing."""
     trace = reading.trace
     labels = ["all steps, added up"] + [
         f"step {number}: {token_label(token, trace.target_text)}"

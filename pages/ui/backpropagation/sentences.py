@@ -1,8 +1,8 @@
-"""One plain-English explanation for each stage of the backward pass. Pure."""
+"""Explanations of each stage of the backward pass, one sentence each. Pure functions."""
 
 from __future__ import annotations
 
-# Each dictionary key is a stage's full key, or the last part of the key for all such stages.
+# A key of this dictionary is the full key of a stage, or the last part of the keys of several stages.
 SENTENCES = {
     "logits": "The gradient at each token's logit is its probability p; for the correct token, p − 1.",
     "generator.bias": "A token's bias shifts the token's logit at every step, so its gradient is the sum over all "
@@ -55,5 +55,5 @@ SENTENCES = {
 
 
 def sentence_of(key: str) -> str:
-    """Return the explanation for a stage's key."""
+    """Return the explanation of the stage with the given key."""
     return SENTENCES.get(key) or SENTENCES[key.rpartition(".")[2]]

@@ -1,4 +1,4 @@
-"""Gradient norms across the layers, in this model and in newly initialised pre-norm and post-norm models."""
+"""Charts of gradient norms across the layers, in the trained model and in untrained pre-norm and post-norm models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
 
 
 def show_sizes(reading: Reading) -> None:
-    """Show one chart for the encoder and one for the decoder, each with three models on the same vertical scale."""
+    """Show one chart for the encoder and one for the decoder, each with three models, on a common vertical scale."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         st.segmented_control(
@@ -45,7 +45,7 @@ def show_sizes(reading: Reading) -> None:
         )
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
-        "one, and two with new random weights that differ only in where their norms are.",
+        "one, and two with new random weights, one of them pre-norm and the other post-norm.",
         help=explain("pre-norm", "post-norm", "gradient"),
     )
     quantity = session.params(BackpropagationParams).quantity
@@ -74,18 +74,19 @@ def show_sizes(reading: Reading) -> None:
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
         "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
-        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the second matrix.",
+        "et al. 2020, “On Layer Normalization in the Transformer Architecture”, shows the norms for the second matrix.",
         help=explain("norm of a vector", "residual stream"),
     )
 
 
 def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
-    """Return a table of gradient norms: one row per point in the stack, one column per model.
+    """Return a table of gradient norms, with one row per sub-layer or layer and one column per model.
 
     Args:
-        found: each model's gradient norms, by model name.
+        found: the gradient norms, by model name.
         stack: the stack to show.
-        quantity: STREAM for the residual stream, NETWORK for the feed-forward network's second matrix.
+        quantity: STREAM for the residual stream after each sub-layer; NETWORK for the second matrix of each layer's
+            feed-forward network.
     """
     values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
     count = len(next(iter(values.values())))
@@ -99,7 +100,7 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
 
 
 def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
-    """Return axis limits: the smallest and largest positive values in all tables, with a margin."""
+    """Return limits for a logarithmic axis: the smallest and largest positive values of all tables, with a margin."""
     numbers = np.concatenate([table.iloc[:, 1:].to_numpy().ravel() for table in tables])
     numbers = numbers[numbers > 0]
     return float(numbers.min()) / 1.5, float(numbers.max()) * 1.5
@@ -110,7 +111,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
     Args:
         table: a table made by `size_table`.
-        place: the column that names the points in the stack.
+        place: the table's first column, which names the layers or sub-layers.
         limits: lower and upper limit of the vertical axis.
     """
     names = list(table[place])
@@ -141,7 +142,9 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
 
 
 def describe_growth(found: Mapping[str, GradientSizes]) -> str:
-    """Return Markdown that compares the gradient of the FFN's second matrix in the decoder's last and first layers."""
+    """Return Markdown that compares the gradients of the second feed-forward matrix in the decoder's last and first
+    layers.
+    """
     ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
     return (
         "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "

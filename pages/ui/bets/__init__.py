@@ -1,1 +1,1 @@
-"""Bets: a question about a page with several choices, and the verdict on the answer. Lessons reuse the same code."""
+"""Bets: multiple-choice questions about a page, and verdicts on the answers. Lessons use the same code."""

@@ -1,4 +1,4 @@
-"""Asks a lesson's or bet's question: shows one button per choice, or a box for a number."""
+"""Shows the answer widgets of a bet or lesson question: one button per choice, or a box for a number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
 MAX_GUESS = 999_999.0
-# The first KEYED choices have a keyboard shortcut: their number.
+# Keys 1 to 9 are keyboard shortcuts for the first nine choices.
 KEYED = 9
 
 
@@ -20,8 +20,8 @@ def ask(question: Question, key: str, answered: Callable[[str], None], *, in_row
 
     Args:
         question: the question.
-        key: prefix of the widgets' keys.
-        answered: callback that receives the answer in the format of `LessonParams.answer`.
+        key: the prefix of the widgets' keys.
+        answered: called with the user's answer, in the format of `LessonParams.answer`.
         in_rows: whether buttons are side by side and have no keyboard shortcuts.
     """
     with st.container(horizontal=in_rows, gap="xxsmall" if in_rows else "small"):
@@ -38,7 +38,7 @@ def ask(question: Question, key: str, answered: Callable[[str], None], *, in_row
         return
 
     def guessed() -> None:
-        # An empty box is not a guess.
+        # Submitting an empty box does not count as an answer.
         number = st.session_state.get(f"{key}_number")
         if number is not None:
             given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))

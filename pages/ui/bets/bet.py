@@ -1,4 +1,4 @@
-"""Bets: questions whose answers the model computes. Each bet has a file in the folder of its page."""
+"""Bets: questions that are answered by running the model. Each page folder defines its page's bet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
-# Maximum number of choices in a vote: as many as fit on a phone screen.
+# Maximum number of choices in a vote, so that all fit on a phone screen.
 MAX_VOTED = 6
 
 
@@ -17,10 +17,9 @@ class Settled:
     """The answer to a bet.
 
     Attributes:
-        question: the choices, and the value of each choice; the correct one has the highest value.
-        reason: plain text with the numbers behind the answer.
-        shares: the model's probability of each choice, or the choice's share of the attention; empty if neither
-            applies.
+        question: the choices, each with a value; the choice with the highest value is correct.
+        reason: plain text that justifies the answer with numbers.
+        shares: each choice's probability according to the model, or share of the attention; empty if neither applies.
     """
 
     question: Question
@@ -28,7 +27,7 @@ class Settled:
     shares: tuple[float, ...] = ()
 
     def for_vote(self) -> Settled:
-        """Return a copy limited to the MAX_VOTED best choices, in their original order."""
+        """Return a copy with only the MAX_VOTED highest-valued choices, in their original order."""
         question, worth = self.question, self.question.worth
         kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
         choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
@@ -38,13 +37,13 @@ class Settled:
 
 @dataclass(frozen=True)
 class Bet:
-    """A question about the contents of a page. The answer is not computed until `settle` is called.
+    """A question about what a page shows. The model computes the answer only when `settle` is called.
 
     Attributes:
         asks: the question, as plain text.
         choices: at least two different texts.
-        settle: computes the answer; may run the model.
-        places: each choice's positions in the page's map; empty if the choices are not in a map.
+        settle: a function that computes the answer.
+        places: for each choice, the token positions in the page's map; empty if the choices are not in a map.
     """
 
     asks: str
@@ -53,11 +52,11 @@ class Bet:
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
-        """Return the choice at the given positions of the page's map; None if no choice is there."""
+        """Return the choice at any of the given token positions in the page's map; None if none is there."""
         places = zip(self.choices, self.places, strict=False)
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 
 
 def settled(choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()) -> Settled:
-    """Return an answer whose correct choice is the one with the highest worth."""
+    """Return the answer to a bet whose correct choice has the highest `worth`."""
     return Settled(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)

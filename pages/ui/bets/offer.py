@@ -1,4 +1,4 @@
-"""Offers a page's bet in one line. If the user accepts, asks the question and shows the verdict, reason and score."""
+"""Offers a page's bet in one line; once the user accepts, shows the question, the verdict, the reason and the score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# Session-state key for the choice that was already clicked in the figure when the bet was accepted. This click does not
+# Session-state key for the choice that was already selected in the figure when the user accepted the bet. It does not
 # count as an answer.
 BEFORE = "_bet_before"
 
@@ -34,11 +34,12 @@ def show_bet(
     """Show a page's bet, and return the index of the user's choice; None if the user has not chosen.
 
     Args:
-        name: name of the page.
+        name: the name of the page.
         reading: the sentence and its model run.
-        clicked: the text that the user clicked in the page's figure; answers the bet if it is one of the choices.
+        clicked: the text that the user clicked in the page's figure; the answer to the bet if it is one of the choices.
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
-        opened: whether the bet is always open, on a page that shows the reason itself.
+        opened: whether to show the question without offering it first, and the verdict without the reason; for a page
+            that itself shows the reason.
     """
     bet = _bet(name, reading)
     if bet is None:
@@ -72,28 +73,28 @@ def show_bet(
 
 
 def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> None:
-    """Show a bet that the user wins by an action on the page, not by choosing an answer.
+    """Show a bet that the user wins by doing something on the page, not by choosing an answer.
 
     Args:
-        name: name of the page.
+        name: the name of the page.
         asks: the task, as plain text.
-        judged: the verdict on the user's last action; None before the first one.
-        about: the subject of the bet, which identifies it for the score.
+        judged: the verdict on the user's last attempt; None before the first one.
+        about: identifies the bet for the score, together with `name` and `asks`.
     """
     if not _taken(name, asks):
         return
     with st.container(border=True, key="bet"):
         st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
-        # Record only a win, because the user may keep trying.
+        # Only a win counts for the score, because the user may try again.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
         _close()
 
 
 def show_score(about: str, judged: Verdict | None) -> None:
-    """Show how many bets and lesson questions were won in this browser; the score never reaches the server.
+    """Show how many bets and lesson questions the user has won. The browser keeps this score and never sends it.
 
     Args:
-        about: identifies the bet or question; only the first verdict for it counts.
+        about: identifies the bet or question; only the first verdict on it counts.
         judged: the verdict; None leaves the score unchanged.
     """
     mark = judged.mark if judged else ""
@@ -103,7 +104,6 @@ def show_score(about: str, judged: Verdict | None) -> None:
 
 
 def _taken(name: str, asks: str, clicked: str | None = None) -> bool:
-    """Return whether the user has accepted the page's bet; if not, show the button that offers it."""
     if session.params(BetParams).page == name:
         return True
 

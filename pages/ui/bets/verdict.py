@@ -1,4 +1,4 @@
-"""Decides whether an answer to a question is right, close or wrong. Pure."""
+"""Judges whether an answer to a question is right, close or wrong. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# A number is right within RIGHT of the measured value, or within HALF percentage points if the answer is a percentage.
-# A number is close within CLOSE of the scale. The scale is 100 for percentages, otherwise twice the measured value. A
-# choice is close if its worth is within CLOSE of the range from worst to best. If there are at least MANY choices, the
-# second best is close too.
+# Tolerances. A guessed number is right within a fraction RIGHT of the measured value; a percentage, within HALF points.
+# A guess is close within a fraction CLOSE of a scale: 100 for a percentage, otherwise twice the measured value. A wrong
+# choice is close if its worth is within CLOSE of the best, as a fraction of the range from worst to best. Among MANY or
+# more choices, the second best is close too.
 RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
 MANY = 4
 
@@ -20,8 +20,8 @@ class Verdict(NamedTuple):
     """The verdict on an answer.
 
     Attributes:
-        mark: the category of the verdict.
-        says: the verdict as Markdown.
+        mark: how good the answer is.
+        says: a Markdown sentence that states the verdict.
     """
 
     mark: Literal["right", "close", "wrong"]
@@ -29,7 +29,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(question: Question, answer: str) -> Verdict | None:
-    """Return the verdict on an answer; None if there is no valid answer.
+    """Return the verdict on an answer; None if the user gave no valid answer.
 
     Args:
         question: the question.

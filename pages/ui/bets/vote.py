@@ -1,4 +1,4 @@
-"""The lecturer's vote: sends the open page's bet as a question to the audience's phones."""
+"""The lecturer's vote: sends the question of the open page's bet to the audience's phones."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from pages.ui.components.bundle import component
 from pages.ui.lecture.qr_code import full_address, local_only, qr_code
 
 if TYPE_CHECKING:
-    # Import the type only for type checking: `bet` imports torch, and the app's frame should not wait for torch.
+    # Import the type only for type checking: `bet` imports torch, which would delay the first page.
     from pages.ui.bets.bet import Bet
 
 KEY = "vote"
 PATH = "vote"
-# Session-state keys: the bet on the current page, and whether the lecturer has opened the vote.
+# Session-state keys for the current page's bet, and for whether the lecturer has opened the vote.
 NOTED, OPENED = "_vote_bet", "_vote_opened"
 
 draw_vote = component("lecture/vote")
 
 
 def note_bet(bet: Bet) -> None:
-    """Store the current page's bet for the vote, if the user is the lecturer."""
+    """Store the current page's bet for `show_vote`, if the user is the lecturer."""
     if is_lecturer():
         st.session_state[NOTED] = bet
 
 
 def is_lecturer() -> bool:
-    """Return whether the browser sent a lecturer cookie. The proxy in front of the app checks the cookie's value."""
+    """Return whether the browser sent a lecturer cookie, whose value the reverse proxy has already checked."""
     return os.environ.get(LECTURER_COOKIE, "") in st.context.cookies
 
 
 def show_vote(pages: Container[str]) -> None:
-    """Show the lecturer's vote button, and the vote if it is open.
+    """Show the button that opens the vote, and the vote once it is open; show nothing if the user is not the lecturer.
 
     Args:
-        pages: the URL paths of the pages, as in `full_address`.
+        pages: the URL paths of all pages, as for `full_address`.
     """
-    # Remove the bet from the session, because a bet keeps a whole trace in memory.
+    # Remove the bet from the session state, because a bet keeps a whole trace in memory.
     bet = st.session_state.pop(NOTED, None)
     if not is_lecturer():
         return

@@ -1,1 +1,1 @@
-"""The "Change what it looks at" page: users set attention rows and erase words."""
+"""The "Change what it looks at" page: users edit attention rows and erase words."""

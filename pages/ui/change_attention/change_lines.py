@@ -1,4 +1,4 @@
-"""Python code that reproduces the user's changes. Pure."""
+"""Generates Python code that reproduces the user's changes. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from transformer.values.trace import Trace
 def change_lines(
     trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
 ) -> str:
-    """Return five lines of Python that print the changed model's translation.
+    """Return five lines of Python code that print the changed model's translation.
 
     Args:
-        trace: the sentence's trace.
+        trace: the trace of the sentence.
         edits: the user's edits of attention rows.
-        changed: the interventions for all changes, including erased words.
-        prefix: ids of the tokens that the translation must start with; empty if the changed model writes all of it.
+        changed: all changes as interventions, including erased words.
+        prefix: token ids that the translation must start with; empty if the changed model writes everything.
         folder: the model's folder; None for the shipped model.
     """
     arguments = []
@@ -43,8 +43,9 @@ def change_lines(
 
 
 def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
-    """Return Python source for a dictionary of the rows that an edit sets; a comprehension for an edit of several
-    heads.
+    """Return Python source for a dictionary of the attention rows that an edit sets.
+
+    In the source, an edit of all layers or all heads becomes a dict comprehension.
     """
     layers, heads, _, _ = trace.attention(edit.kind).shape
     loops, place = "", []

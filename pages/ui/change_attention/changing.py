@@ -1,4 +1,4 @@
-"""Applies and undoes the user's changes."""
+"""Applies and undoes changes: edits of attention rows, and erased words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pages.ui.state import session
 
 HISTORY = "_edit_history"
 UNDONE = "_edit_undone"
-# Maximum number of changes that can be undone.
+# Maximum number of changes in the undo history.
 MAX_UNDO = 50
 
 
 def change(**changes: object) -> None:
-    """Update the page's parameters, and record the previous values for `undo`."""
+    """Update the page's parameters, and keep the previous parameters for `undo`."""
     params = session.params(EditParams)
     changed = replace(params, **changes)
     if changed != params:
@@ -26,11 +26,11 @@ def change(**changes: object) -> None:
 
 
 def undo() -> None:
-    """Undo the last change; if no history is available, as after opening a link, remove the last edit."""
+    """Undo the last change. If there is no history, for example after opening a link, remove the last edit."""
     history = _history()
     if history:
         st.session_state[HISTORY] = (_sentence(), history[:-1])
-        # Keep the attention kind on display, because choosing a kind does not change the model.
+        # Keep the current attention kind: choosing a kind does not change the model, so it is not undone.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
         listed = session.params(EditParams).edits
@@ -43,9 +43,9 @@ def undo_all() -> None:
 
 
 def edited(sent: str) -> None:
-    """Apply a message from the attention editor: either "undo" or a new list of edits."""
+    """Apply an untrusted message from the attention editor: "undo" with a suffix, or the new list of edits."""
     if sent.startswith(UNDO):
-        # The browser may send the same message twice if a new script run interrupts the current one.
+        # If a new script run interrupts the current one, the browser may send the same message twice.
         if st.session_state.get(UNDONE) != sent:
             st.session_state[UNDONE] = sent
             undo()
@@ -56,7 +56,6 @@ def edited(sent: str) -> None:
 
 
 def remove(number: int) -> None:
-    """Remove the edit with the given index."""
     change(edits=session.params(EditParams).edits.without(number))
 
 
@@ -65,6 +64,6 @@ def _sentence() -> tuple[str, str]:
 
 
 def _history() -> tuple[EditParams, ...]:
-    """Return earlier parameters, oldest first; empty if they were recorded for another sentence or translation."""
+    """Return earlier parameters, oldest first; empty if they belong to another sentence or translation."""
     sentence, history = st.session_state.get(HISTORY, (None, ()))
     return history if sentence == _sentence() else ()

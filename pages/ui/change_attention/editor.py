@@ -1,4 +1,4 @@
-"""The attention editor, and the list of the user's changes."""
+"""Shows the attention editor and the list of the user's changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    """Show the control that selects the attention kind."""
     st.segmented_control(
         "Attention",
         KINDS,
@@ -34,11 +33,11 @@ def pick_kind() -> None:
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
-    """Show the changed attention in an editor, and return the head and pins that the user chose in it.
+    """Show the changed attention maps in an editor, and return the head and the pins that the user chose there.
 
     Args:
         reading: the sentence and its model run.
-        resolved: the changes as interventions.
+        resolved: the user's changes as interventions.
         written: the changed model's translation; empty if there are no changes.
     """
     params = session.params(EditParams)
@@ -56,7 +55,7 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
 
 
 def show_changes(reading: Reading) -> None:
-    """Show the list of edits, each with a button that removes it; an edit that is the page's example is labelled."""
+    """Show the list of edits, each with a button that removes it, and say if an edit is only the page's example."""
     params, trace = session.params(EditParams), reading.trace
     edits = params.edits.edits
     anything = bool(edits or params.hidden_source or params.hidden_target)
@@ -74,7 +73,7 @@ def show_changes(reading: Reading) -> None:
             args=(number,),
         )
     if not edits:
-        st.caption("No row is changed yet.")
+        st.caption("No row has been changed yet.")
         show_second_example(reading)
     with st.container(horizontal=True):
         st.button("Undo", key="edit_undo", icon=":material/undo:", on_click=undo, disabled=not anything)

@@ -29,12 +29,13 @@ EXPLAINED = {
 
 
 def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
-    """Show buttons that erase words of the sentence or the translation, and the choice of how words are erased.
+    """Show buttons that erase words of the sentence and the translation, and the choice of how words are erased.
 
     Args:
         reading: the sentence and its model run.
-        written: the changed model's translation, repeated here because its own line is off the screen on a phone.
-        words: whether tokens are merged into words.
+        written: the changed model's translation, repeated here because on a phone the top of the page is off the
+            screen.
+        words: whether a button erases a whole word; if False, a single token.
     """
     trace, params = reading.trace, session.params(EditParams)
     st.markdown("**Erase words** by clicking them; another click brings them back.")
@@ -96,7 +97,6 @@ def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words
 
 
 def _show_shorter(reading: Reading, params: EditParams) -> None:
-    """Show the sentence without the erased words, and its translation."""
     shorter = without_words(reading.trace, params.hidden_source)
     try:
         trace = reading.runs.get(TraceRun(shorter))

@@ -1,4 +1,4 @@
-"""The page's first example: in every head, one word looks only at one other word, which changes the translation."""
+"""The page's example: in every head, one word attends only to one other word, and this changes the translation."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# For the app's first example sentence, in every encoder head: "animal" looks only at "street".
+# The example for the app's first sentence: in every encoder head, "animal" attends only to "street".
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
-# For the first example sentence, in every cross-attention head: the step that writes "es" looks only at "street".
+# A second example for the app's first sentence: in every cross-attention head, the step that
+# writes "es" attends only to "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Words with fewer than LETTERS letters rarely carry the meaning. Trying more than TRIED word pairs would take too long.
+# Skip words of fewer than LETTERS letters, which rarely carry the meaning. Try at most TRIED pairs of words, because
+# each pair needs a model run.
 LETTERS, TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
-    """Show a prominent button that applies the example; show nothing if no candidate changes the translation."""
+    """Show a prominent button that applies the example; show nothing if no example changes the translation."""
     edit = example(reading)
     if edit is None:
         return
@@ -46,7 +48,7 @@ def show_example(reading: Reading) -> None:
 
 
 def show_second_example(reading: Reading) -> None:
-    """Show a button for the cross-attention example, but only with the sentence that it was written for."""
+    """Show a button for the cross-attention example, but only with the sentence for which it was made."""
     if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
         st.button(
             "Another: make the step that writes *es* look at *street*",
@@ -59,7 +61,7 @@ def show_second_example(reading: Reading) -> None:
 
 
 def example(reading: Reading) -> Edit | None:
-    """Return an edit that changes the model's translation of the sentence; None if no candidate does."""
+    """Return the first edit that changes the translation of this sentence; None if no tried edit does."""
     trace = reading.own
     if _is_first_sentence(reading):
         return FIRST
@@ -70,7 +72,7 @@ def example(reading: Reading) -> Edit | None:
 
 
 def is_example(edit: Edit, reading: Reading) -> bool:
-    """Return whether an edit is one of the page's examples; the model runs only if the edit has an example's form."""
+    """Return whether an edit is one of the page's examples. An edit of another form is rejected without a model run."""
     form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
         MAX_PERCENT
     ]
@@ -78,7 +80,7 @@ def is_example(edit: Edit, reading: Reading) -> bool:
 
 
 def candidates(trace: Trace) -> list[Edit]:
-    """Return edits for pairs of longer words, in text order: in every head, the first word looks only at the second."""
+    """Return edits to try, in text order. Each makes one longer word attend only to another, in every encoder head."""
     text = trace.source_text
     spans = [(group[0], group[-1]) for group in word_groups(trace.source_tokens, text)]
     longer = [
@@ -98,16 +100,14 @@ def candidates(trace: Trace) -> list[Edit]:
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
-    """Return, as Markdown, the word that looks and the word that it looks at, for an edit with a single share."""
+    """Return the attending word and the word that it attends to, as Markdown, for an edit with a single share."""
     tokens, text = trace.source_tokens, trace.source_text
     row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
 def _is_first_sentence(reading: Reading) -> bool:
-    """Return whether the sentence, its translation and their tokens are the ones that FIRST and SECOND were written
-    for.
-    """
+    """Return whether sentence, translation and tokens are those that FIRST and SECOND were written for."""
     trace = reading.own
     return (
         not reading.given

@@ -1,4 +1,4 @@
-"""Exports the page's numbers as CSV and JSON, with everything needed to reproduce them."""
+"""Exports the page's numbers as CSV and JSON, with all facts that are needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASELINE = "the model as trained, which reads the same translation"
 
 
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, experiment: Experiment) -> None:
-    """Show Python code that repeats the changed run, and buttons that download its numbers."""
+    """Show Python code that repeats the model run with the user's changes, and buttons that download the results."""
     show_lines(repeatable(reading, resolved, found), "edit")
     with save_tables(
         "changed_attention",
@@ -32,9 +32,8 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, exper
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
-    """Return Python code that reproduces the changed translation."""
-    # If the page chose the step, no prefix is needed: before this step, the changed model writes the same words by
-    # itself.
+    """Return Python code that prints the changed model's translation."""
+    # If the page chose the step, no prefix is needed: the changed model writes the same words up to this step.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(token.id for token in reading.trace.predicted_tokens[: found.step])
     return change_lines(
@@ -43,9 +42,9 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
 
 
 def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
-    """Return the facts that identify the run: model, sentence, translations and changes.
+    """Return the facts that identify the model run: model, sentence, translations and changes.
 
-    Edits are in their 1-based URL format, and positions and steps are 1-based too.
+    Edits are written as in the URL. All positions and steps are 1-based.
     """
     changed = resolved.interventions
     return {

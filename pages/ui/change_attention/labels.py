@@ -1,4 +1,4 @@
-"""Describes edits in words. Pure."""
+"""Descriptions of edits in plain English. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from transformer.values.trace import Trace
 
 
 def edit_label(edit: Edit, trace: Trace) -> str:
-    """Return an edit's label for the list of changes: Encoder attention, every head: “it” → “street” 100%."""
+    """Return an edit's label in the list of changes, such as: Encoder attention, every head: “it” → “street” 100%."""
     return f"{_where(edit)}: {edit_links(edit, trace)}"
 
 
 def edit_links(edit: Edit, trace: Trace) -> str:
-    """Return the words that an edit links, for example: “it” → “street” 100%."""
+    """Return the word whose row an edit sets, and the words that it then attends to, such as: “it” → “street” 100%."""
     source, target = trace.source_text, trace.target_text
     row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
     row = spoken(trace.query_tokens(edit.kind), edit.rows, row_text)
@@ -27,7 +27,7 @@ def edit_links(edit: Edit, trace: Trace) -> str:
 
 
 def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
-    """Describe all changes, for the caption of a saved figure."""
+    """Return a description of all changes, for the caption of a saved figure."""
     parts = [edit_label(edit, trace) for edit in edits]
     for positions, tokens, text in (
         (() if params.left_out else params.hidden_source, trace.source_tokens, trace.source_text),
@@ -39,9 +39,9 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def spoken(tokens: tuple[Token, ...], span: Span, text: str) -> str:
-    """Return the text of a token span in quotation marks.
+    """Return the text of a range of tokens in quotation marks.
 
-    A text that occurs more than once is numbered, as on the buttons that erase words.
+    A text that occurs more than once gets a number, as on the buttons that erase words.
     """
     first, last = span
     if first >= len(tokens):

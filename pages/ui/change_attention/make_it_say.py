@@ -1,4 +1,4 @@
-"""The bet on the "Change what it looks at" page: make the model write a word that it would not write by itself."""
+"""The bet of the "Change what it looks at" page: make the model write a given word that is not in its translation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 
 
 def show_make_it_say(reading: Reading, written: str | None) -> None:
-    """Show the bet, unless no winning change is known.
+    """Show the bet, if the page has an example edit that wins it.
 
     Args:
         reading: the sentence and its model run.
-        written: the translation after the user's changes; None if there are no changes.
+        written: the changed model's translation; None if there are no changes.
     """
     word = make_it_say(reading)
     if word is not None:
@@ -28,7 +28,7 @@ def show_make_it_say(reading: Reading, written: str | None) -> None:
 
 
 def make_it_say(reading: Reading) -> str | None:
-    """Return the word to aim for, which the page's example makes the model write; None if there is no example."""
+    """Return the word to aim for: one that the model writes after the page's example edit; None if there is none."""
     edit = None if reading.given else example(reading)
     if edit is None:
         return None
@@ -37,13 +37,18 @@ def make_it_say(reading: Reading) -> str | None:
 
 
 def word_to_write(before: str, changed: str) -> str | None:
-    """Return the last word of the changed translation that is not in the original one; None if there is none."""
+    """Return the last word of the changed translation that is not in the original; None if there is none."""
     old = set(_words(before))
     return next((word for word in reversed(_words(changed)) if word not in old), None)
 
 
 def attempt(word: str, before: str, now: str) -> Verdict:
-    """Return the verdict on the changed model's translation."""
+    """Return the verdict on an attempt to make the model write a word.
+
+    Args:
+        word: the word to write.
+        before, now: the translations before and after the changes.
+    """
     if word in _words(now):
         return Verdict("right", f"**Right.** The model writes “{markdown(word)}” now.")
     if now != before:

@@ -1,4 +1,4 @@
-"""Shows how the changes affect the next word: its probabilities before and after, and one sentence about them."""
+"""Shows the probabilities of the next word before and after the user's changes, and a sentence that compares them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLUMNS = {"before": "as trained", "after": "changed"}
 
 
 def chosen_step(reading: Reading) -> int | None:
-    """Return the 0-based step that the user chose; None if the page chooses."""
+    """Return the 0-based translation step that the user chose; None to let the page choose."""
     step = session.params(EditParams).step
     return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
 
 def show_next_word(reading: Reading, found: Continuation) -> None:
-    """Show the select box for the step, and the next word at that step: one sentence and a chart of probabilities."""
+    """Show a select box for the translation step, and a sentence and a chart about the next word at this step."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
         str(step): f"{step}: {token_label(token, trace.target_text)}"
@@ -43,7 +43,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         key=preset(key, step if step in labels else ""),
         on_change=lambda: change(step=st.session_state[key]),
         help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
-        "step, the page takes the row that you changed, or the first step at which the most likely word changes.",
+        "step, the page picks the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
     st.markdown(describe_next(found, tokenizer))
@@ -62,7 +62,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
 
 
 def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
-    """Return Markdown that states the most likely next token and its probability before and after the changes."""
+    """Return Markdown that names the most likely next word, with its probability, before and after the changes."""
     old, new = found.next_tokens
     known = dict(candidates((found.before, found.after), found.step, 1))
     names = {token: f"**{markdown(bare(entry_label(tokenizer, token)))}**" for token in known}
@@ -82,25 +82,26 @@ def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
 
 
 def _percent(log_prob: float, least: float) -> str:
-    """Format a probability as a percentage.
+    """Format a probability as a percentage; if it is unknown, as "less than" an upper bound.
 
     Args:
-        log_prob: the token's log-probability; NaN if it was not stored, because the token is not a candidate.
-        least: the lowest stored log-probability, which becomes the upper bound for such a token.
+        log_prob: the token's log-probability; NaN if unknown, because only the most likely tokens are stored.
+        least: the lowest log-probability that was stored, which is the upper bound.
     """
     shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
     return f"less than {shown}" if np.isnan(log_prob) else shown
 
 
 def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
-    """Return the data for the chart of next-token probabilities."""
+    """Return the table of next-token probabilities before and after the changes, for `next_chart`."""
     return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
 
 
 def step_table(found: Continuation) -> pd.DataFrame:
-    """Return a table with one row per translation step: the token, and its log-probability before and after, in nats.
+    """Return a table with one row per translation step: the token, and its log-probability before and after the
+    changes.
 
-    Both runs read the same translation.
+    Log-probabilities are in nats. The original and the changed model read the same translation.
     """
     before, after = found.before, found.after
     return pd.DataFrame(

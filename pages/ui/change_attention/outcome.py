@@ -1,4 +1,4 @@
-"""Compares the changed model's translation with the original translation."""
+"""Translates with the user's changes, and compares the result with the original translation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from transformer.values.trace import Trace
 
 
 def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
-    """Run the changed model; leave out invalid changes, and show one warning about them."""
+    """Run the model with the user's valid changes, and show one warning about any invalid ones.
+
+    Returns:
+        The valid changes, the experiment for the model run, and the continuation that the changed model wrote.
+    """
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
@@ -44,7 +48,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Experiment, Continuation]:
 
 
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
-    """Show the new translation in one line with the new words marked, and the effect of hidden words."""
+    """Show the changed model's translation in one line, with new words marked, and the effect of hidden words."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return
@@ -70,7 +74,7 @@ def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> N
 
 
 def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
-    """Return the words of both sides that have a hidden token, in quotation marks."""
+    """Return the words of the sentence and the translation that have a hidden token, in quotation marks."""
     sides = (
         (changed.hidden_source, trace.source_tokens, trace.source_text),
         (changed.hidden_target, trace.target_tokens, trace.target_text),
@@ -84,7 +88,7 @@ def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
 
 
 def describe_hidden(trace: Trace, changed: Interventions, written: str) -> str:
-    """Return Markdown that names the hidden words, and the words that the translation lost."""
+    """Return Markdown that names the hidden words and the words that are missing from the changed translation."""
     kept, lost = kept_and_lost(trace.target_text, written)
     cost = (
         f"lost {', '.join(f'“{word}”' for word in lost)} and kept {kept} of its {kept + len(lost)} words"

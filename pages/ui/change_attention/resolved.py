@@ -1,4 +1,4 @@
-"""Converts the user's edits of words and tokens into interventions on tokens."""
+"""Converts the user's edits, which may cover whole words, into interventions on tokens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ UNREADABLE = "the URL contains one that cannot be read; changes look like encode
 
 @dataclass(frozen=True)
 class Resolved:
-    """The user's valid edits, and the interventions that carry them out.
+    """The user's valid edits as interventions, and messages about the invalid edits.
 
     Attributes:
         edits: the edits that are valid for this sentence and model.
         interventions: the interventions for the model run.
-        problems: one message per rejected edit.
+        problems: one message per invalid edit.
     """
 
     edits: EditList
@@ -30,10 +30,10 @@ class Resolved:
 
 
 def resolve(params: EditParams, trace: Trace) -> Resolved:
-    """Convert the user's changes into interventions for the sentence and translation of a trace.
+    """Convert the user's edits and erased words into interventions on the tokens of a trace.
 
-    An edit of words becomes an edit of tokens. Every token of the looking word gets the same shares. The share of a
-    word looked at is divided evenly among its visible tokens.
+    If an attending word has several tokens, each token gets the same shares. The share of an attended word is divided
+    evenly among its visible tokens.
     """
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
@@ -44,7 +44,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
             (params.hidden_target, trace.target_tokens, "translation"),
         )
     )
-    # If erased words are left out, the model reads a shorter sentence, so no source token needs to be hidden.
+    # If erased words are left out, the model reads a shorter sentence, and no source token needs to be hidden.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
     done = []
@@ -60,7 +60,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
 
 
 def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
-    """Return the positions that exist; append a message to `problems` for each position that does not."""
+    """Return the positions that exist; append one message to `problems` for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
         for position in asked
@@ -70,15 +70,15 @@ def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
-    """Return the token rows that an edit sets, each with the shares of its columns.
+    """Return the attention rows that an edit sets: for each row, the share of each column.
 
     Args:
         edit: the edit.
-        trace: the trace that the edit applies to.
+        trace: the trace of the sentence.
         erased: the interventions that hide erased tokens.
 
     Raises:
-        InterventionError: the layer, head, row or column does not exist, or the shares are not valid.
+        InterventionError: the layer, head, row or column does not exist, or the shares are invalid.
     """
     layers, heads, queries, keys = trace.attention(edit.kind).shape
     for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
@@ -101,7 +101,13 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
-    """Return the share of each column in one token row; `visible` is bool [S], False for masked columns."""
+    """Return the share of each column in one row of an edit.
+
+    Args:
+        edit: the edit.
+        row: the 0-based row, for error messages.
+        visible: whether each column is visible, bool [S]; masked columns get no share.
+    """
     seen = np.flatnonzero(visible).tolist()
     if not edit.shares:
         return dict.fromkeys(seen, 1 / max(len(seen), 1))

@@ -1,4 +1,4 @@
-"""Plotly heatmaps of large arrays. Pure: numbers in, a figure out.
+"""Plotly heatmaps of large arrays. Pure functions.
 
 Plotly renders thousands of cells as one image. For a few hundred cells, use `pages.ui.charts.matrix`.
 """
@@ -17,10 +17,10 @@ from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
-# Pixels reserved above a figure for Plotly's toolbar, so that the toolbar covers nothing.
+# Height in pixels above a figure that is kept free for Plotly's toolbar.
 TOOLS = 34
-# Sizes in pixels. AROUND is the total height of the titles, labels and toolbar around a map. AROUND_SQUARE is the width
-# of the labels and colour bar beside a square map. WIDEST is the maximum figure width on a projector.
+# Sizes in pixels. AROUND is the height of the titles, labels and toolbar around a map. AROUND_SQUARE is the width of
+# the labels and colour bar beside a square map. WIDEST is the maximum width of a figure on a projector.
 AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
 
 
@@ -39,13 +39,13 @@ def heatmap(
     """Return a matrix as a heatmap, with row 0 at the top.
 
     Args:
-        values: [R, C]; non-finite values are masked.
+        values: the matrix, [R, C]; non-finite values are shown as masked.
         titles: the axis titles of the rows and the columns.
-        name: the name of the values, for the colour bar and the tooltip.
-        colours: the colour scale: SIGNED is centred on 0, POSITIVE runs from 0 to the largest value, SHARE from 0 to 1.
-        rows, columns: the labels; None numbers the rows or columns instead.
-        first: the numbers of the first row and column, used where there are no labels.
-        height: the height in pixels; None derives it from the number of rows.
+        name: what the values are, for the colour bar and the tooltip.
+        colours: the colour scale: SIGNED is centred on 0, POSITIVE starts at 0, SHARE runs from 0 to 1.
+        rows, columns: the labels; None to number the rows or columns.
+        first: the numbers of the first row and column, where there are no labels.
+        height: the height in pixels; None to derive the height from the number of rows.
         square: whether cells are square.
     """
     seen = np.isfinite(values)
@@ -69,7 +69,7 @@ def heatmap(
         )
     )
     if not seen.all():
-        # Masked cells are gaps in the first heatmap. A second heatmap fills these gaps.
+        # The first heatmap leaves masked cells empty, and a second heatmap fills them.
         figure.add_heatmap(
             z=np.where(seen, np.nan, 0.0).astype(np.float32),
             y0=top,
@@ -86,7 +86,7 @@ def heatmap(
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
     figure.update_xaxes(range=columns_shown, title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
     if square:
-        # Let the axes shrink to the map; otherwise their ranges would extend beyond it.
+        # Shrink the axes to the map; otherwise they would extend beyond it.
         figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
         figure.update_xaxes(constrain="domain", constraintoward="left")
         figure.update_layout(width=min(WIDEST, AROUND_SQUARE + side * values.shape[1] / len(values)))
@@ -94,7 +94,7 @@ def heatmap(
 
 
 def colours_of(values: np.ndarray) -> str:
-    """Return POSITIVE if no value is negative and at least one is positive, else SIGNED."""
+    """Return the colour scale for values: POSITIVE if none is negative and at least one is positive, else SIGNED."""
     seen = values[np.isfinite(values)]
     return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
 
@@ -111,7 +111,7 @@ def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a label for Plotly, which parses markup: escaped, and cut to LONGEST_LABEL characters."""
+    """Escape the markup in a label, which Plotly would parse, and truncate the label to LONGEST_LABEL characters."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     # Plotly typesets text between dollar signs if MathJax is loaded.
     return html.escape(short, quote=False).replace("$", "&#36;")

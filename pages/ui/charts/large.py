@@ -1,4 +1,4 @@
-"""Enlarges charts to fill the screen, with text that is legible from the back of a lecture hall. Pure."""
+"""Enlarges charts for lecture mode, so that text is legible from the back of a lecture hall. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any, TypeVar
 import altair as alt
 import plotly.graph_objects as go
 
-# Font size in pixels, equal to 20 points.
+# Font size in pixels of enlarged Plotly figures; 27 pixels are 20 points.
 LARGE_TYPE = 27
-# Font size in Altair charts; assets/lecture/page.css enlarges it by a third. Text in the theme's font size is scaled
-# with the page.
+# Font size in pixels of enlarged Altair charts. assets/lecture/page.css then enlarges the page by a third.
 VEGA_TYPE = 20.2
-# Enlarged charts use a larger font, so labels may be LONGER times as long as on the page, but at most LONGEST pixels.
-# Labels above a map are at most TOP pixels long, which keeps the map's first row high on the screen.
+# Enlarged labels may be LONGER times as long as before, up to LONGEST pixels. Labels above a map are limited to TOP
+# pixels, so that the first row of the map stays high on the screen.
 LONGER, LONGEST, TOP = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660
@@ -23,7 +22,7 @@ OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
 def enlarged(chart: OneChart) -> OneChart:
-    """Return a copy of an Altair chart with a large font and without a fixed size."""
+    """Return a copy of an Altair chart with a large font and no fixed size, for lecture mode."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
     is_map = any(_on_top(part) for part in parts)
@@ -33,15 +32,14 @@ def enlarged(chart: OneChart) -> OneChart:
                 if part._get(name) is not alt.Undefined:
                     part[name] = alt.Undefined
         elif isinstance(part, alt.X | alt.Y) and is_map:
-            # Axis titles would push the map down and sideways. The headline explains the axes instead.
+            # Remove axis titles, which would take space from the map. In lecture mode, the headline explains the axes.
             part["title"] = None
         elif isinstance(part, alt.Axis):
             limit = part._get("labelLimit")
             known = isinstance(limit, int | float)
             part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
             part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
-            # Without padding, the first numbers of the two axes would overlap. A map's row and column labels never
-            # overlap.
+            # Without padding, the first numbers on the two axes would overlap. The labels of a map never overlap.
             part["labelPadding"] = 2 if is_map else 9
             part["labelFontSize"] = alt.Undefined
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
@@ -57,12 +55,12 @@ def enlarged(chart: OneChart) -> OneChart:
 
 
 def _on_top(part: alt.SchemaBase) -> bool:
-    """Return whether a part of a chart is an axis above the chart, as only maps have."""
+    """Return whether part of a chart is an axis above the chart; only maps have one."""
     return isinstance(part, alt.Axis) and part._get("orient") == "top"
 
 
 def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
-    """Yield a part of a chart and every schema object nested in the part."""
+    """Yield all Altair schema objects in a value, at any depth."""
     if isinstance(value, alt.SchemaBase):
         yield value
         value = list(value._kwds.values())
@@ -72,7 +70,7 @@ def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
 
 
 def enlarged_plot(figure: go.Figure) -> go.Figure:
-    """Return an enlarged copy of a Plotly figure; the counterpart of `enlarged`."""
+    """Return a copy of a Plotly figure with a large font, for lecture mode."""
     figure = go.Figure(figure)
     type_ = {"size": LARGE_TYPE}
     figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})

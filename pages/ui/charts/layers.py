@@ -1,4 +1,4 @@
-"""Layered Altair charts. Pure."""
+"""Combines Altair charts into a layered chart. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import altair as alt
 
 
 def layered(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
-    """Overlay several charts, the first at the bottom; `options` are passed to `altair.LayerChart`.
+    """Layer several charts, the first at the bottom; `options` are passed to `altair.LayerChart`.
 
-    Each layer gets a name, because Altair would otherwise derive one by printing the layer's data, which is slow.
+    Each layer gets a name. Altair would derive missing names by printing all data of a layer, which is slow.
     """
     for number, layer in enumerate(layers):
         layer.name = f"layer_{number}"

@@ -1,4 +1,4 @@
-"""Altair heatmaps of small arrays, and tables of an attention map's values. Pure: numbers in, a chart or table out."""
+"""Altair heatmaps of small arrays, and tables of an attention map's weights. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.view import View
 
 
 def cells(view: View, layer: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per cell of one head's map, with the same values as in tooltips and exports.
+    """Return a table of one head's attention weights, one row per cell, rounded as in tooltips and exports.
 
     Returns:
         Columns: row and column (1-based positions), from and to (labels), and weight (four decimals, or "masked").
@@ -35,7 +35,7 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
 
 
 def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
-    """Sum one head's weights over the pinned rows or columns. The weights are rounded as in `cells`.
+    """Return a table of one head's weights summed over pinned rows or columns; None if fewer than two are pinned.
 
     Args:
         view: the view of an attention kind.
@@ -45,7 +45,8 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
 
     Returns:
         Three columns: "column" (or "row"), a 1-based position; "to" (or "from"), a label; and the sum with four
-            decimals. The sum's column name lists the pinned rows or columns. None if fewer than two are pinned.
+            decimals. The name of the third column lists the pinned rows or columns. Weights are rounded as in `cells`
+            before they are added.
     """
     axes = view.axes
     groups = axes.row_positions if of_rows else axes.column_positions
@@ -67,24 +68,22 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     )
 
 
-# In every theme, use the page's text colour around a chart. The theme's default for charts is too faint for a
-# projector.
+# Text around a chart has the page's text colour, because the theme's colour for charts is too faint on a projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {"labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
-# The legend is no longer than the width of a map on a phone.
+# The legend is short enough for a phone.
 LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
-# Charts with more cells are rendered on a canvas, where "currentColor" has no effect.
+# Charts with more cells are rendered on a canvas, which does not support the colour "currentColor".
 MAX_ELEMENTS = 2_000
-# With more rows or columns, only some of the labels are shown.
+# If there are more rows or columns, some have no label.
 MAX_LABELS = 24
 
-# Sizes in pixels. SQUARE is half the page width on a projector, the maximum size of a map with square cells including
-# row labels. SMALLEST_CELL applies to a long map, LARGEST_CELL to a short one.
+# Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide, half the page width on a
+# projector. Cells are between SMALLEST_CELL and LARGEST_CELL wide.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
 ROW_NAMES = 170
 
 PICK = "pick"
-# Opacity of an outline.
 OUTLINE = 0.3
 
 
@@ -106,23 +105,21 @@ def matrix(
     ink: alt.ColorValue | None = None,
     outlined: bool = False,
 ) -> alt.Chart | alt.LayerChart:
-    """Return a matrix as a heatmap with row 0 at the top.
-
-    The axes encode positions, so labels need not be unique.
+    """Return a matrix as a heatmap with row 0 at the top. Labels need not be unique.
 
     Args:
-        values: [R, C].
+        values: the matrix, [R, C].
         rows, columns: labels of the rows and the columns.
-        name: the name of the values.
-        scale: the colour scale of the values.
+        name: what the values are, for the legend and the tooltip.
+        scale: the colour scale.
         titles: the axis titles of the rows and the columns.
-        mask: bool [R, C], False = masked. Masked cells have a separate colour and show no number.
-        legend: whether to draw the colour legend.
-        marks: the title and the texts, [R, C], of short labels inside the cells.
-        picked: 0-based row and column of the cell with a frame; implies `clickable`.
-        clickable: whether clicking a cell sets the selection `PICK`, with 1-based fields row and column.
+        mask: bool [R, C], False for masked cells, which have their own colour and show no number.
+        legend: whether to show the colour legend.
+        marks: a title, and a short text for each cell, [R, C].
+        picked: 0-based row and column of a cell that gets a frame; implies `clickable`.
+        clickable: whether clicking a cell sets the selection `PICK`, which has 1-based fields row and column.
         square: whether cells are square, which gives the chart a fixed width.
-        masked: the text that replaces the number of a masked cell.
+        masked: the tooltip text of masked cells.
         ink: the colour of `marks`; None for a colour that is legible on `sequential` colours up to 1.
         outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
@@ -170,7 +167,7 @@ def matrix(
     ]
     if clickable:
         layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
-    # The height includes the labels around the cells and, if present, the titles and the legend.
+    # The height includes the labels and, if shown, the titles and the legend.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MAX_LABELS:
         layers.append(
@@ -182,7 +179,7 @@ def matrix(
                 fillOpacity=0, stroke=PICKED, strokeWidth=3
             )
         )
-    # Add both parameters in one call, because Altair copies the whole layered chart on each call.
+    # Add both parameters in one call, because each call copies the whole chart.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
         names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
@@ -194,7 +191,7 @@ def matrix(
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
-    """Return a `matrix` with one cell per head, from values [L, H]; clicking a cell sets the selection `PICK`."""
+    """Return a clickable heatmap of values [L, H], one cell per head; a click sets the selection `PICK` of `matrix`."""
     layers, heads = (
         [f"{what} {number + 1}" for number in range(count)]
         for what, count in zip(("layer", "head"), values.shape, strict=True)
@@ -203,35 +200,34 @@ def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Char
 
 
 def labelled_axis(name: str, labels: Sequence[str | Sequence[str]], **options: Any) -> tuple[alt.Axis, alt.Parameter]:
-    """Return an axis made by `label_axis`, and the parameter with the labels, which the caller must add to the chart.
+    """Return an axis made by `label_axis`, and the Vega parameter with the labels, which must be added to the chart.
 
     Args:
         name: the name of the parameter.
-        labels: one label per position; a sequence of strings is a label of several lines.
-        options: further options of the axis.
+        labels: one label per position; a sequence of strings is a multi-line label.
+        options: more options of `altair.Axis`.
     """
     return label_axis(name, len(labels), **options), alt.param(name=name, value=list(labels))
 
 
 def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
-    """Return an axis with positions 1 to `count` and labels from a Vega parameter.
+    """Return an axis with positions 1 to `count`, which takes the labels from a Vega parameter.
 
-    Vega rejects expressions that contain reserved words, even inside strings. A parameter's value is not an expression,
-    so any text can be a label.
+    Labels in a parameter can be any text. In a Vega expression, reserved words are rejected, even inside strings.
 
     Args:
         name: the name of the parameter.
         count: the number of positions.
-        options: further options of the axis.
+        options: more options of `altair.Axis`.
     """
     places = {"labelExpr": f"{name}[datum.value - 1]", "values": list(range(1, count + 1))}
     return alt.Axis(**{**AXIS, **places, "labelLimit": 90, **options})
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:
-    """Return the axis options that rotate column labels so that none overlap.
+    """Return axis options that rotate column labels so that they do not overlap.
 
-    Short labels such as numbers are horizontal, a few words are slanted, and many words are vertical.
+    Short labels such as numbers are horizontal, a few longer labels are slanted, and many are vertical.
     """
     if max(map(len, labels)) <= 3:
         return {"labelAngle": 0}
@@ -241,5 +237,5 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
 
 
 def thinned(labels: Sequence[str]) -> list[int]:
-    """Return the 1-based positions that keep their labels: at most MAX_LABELS, evenly spaced."""
+    """Return the 1-based positions of the labels to show: at most MAX_LABELS, evenly spaced."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MAX_LABELS)))

@@ -1,4 +1,4 @@
-"""Table and bar chart of next-token probabilities in several model runs. Pure."""
+"""Table and bar chart of next-token probabilities, to compare model runs. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
     """Return a table with one row per candidate token: id, label, and probability in each trace (NaN if not stored).
 
     Args:
-        traces: the traces, by column name.
-        step: the 0-based step of the translation, which is the same in all traces.
+        traces: the traces, by column name; all have the same translation before the step.
+        step: the 0-based translation step.
         tokenizer: provides the token labels.
     """
     rows = candidates(tuple(traces.values()), step, SHOWN)
@@ -37,11 +37,11 @@ def next_words(traces: Mapping[str, Trace], step: int, tokenizer: Vocabulary) ->
 
 
 def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
-    """Return a bar chart of a `next_words` table, with one bar per candidate and model run.
+    """Return a bar chart of next-token probabilities, with one bar per candidate token and model run.
 
     Args:
-        table: the table.
-        names: each run's name in the legend, by column name.
+        table: a table made by `next_words`.
+        names: the name of each model run in the legend, by column name.
     """
     rows = [
         {"place": place, "token": row["token"], "model": name, "probability": row[column]}

@@ -1,4 +1,4 @@
-"""Colours of all figures, shared by Altair, Plotly, thumbnails and JavaScript. Pure."""
+"""Colours of all figures, from the palette file shared with the JavaScript components. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,59 +9,56 @@ from attention_atlas.browser.palette import PALETTE
 
 VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
 DIVERGING: list[str] = PALETTE["diverging"]
-# Colours for charts with two series, and with up to four.
+# Colours for two series, and for up to four.
 FIRST, SECOND = PALETTE["pair"]
 SERIES: list[str] = PALETTE["series"]
-# Colours of the digits 0 and 1 of a binary number.
+# Colours of the binary digits 0 and 1.
 BITS: list[str] = PALETTE["bits"]
 # Colour of the frame around a selected cell.
 PICKED: str = PALETTE["picked"]
-# Colour of masked cells, which must not look like small numbers.
+# Colour of masked cells, which must differ from all colours of numbers.
 MASKED: str = PALETTE["masked"]
-# Text colours for a coloured background.
+# Text colours for coloured backgrounds.
 DARK, LIGHT = PALETTE["dark"], PALETTE["light"]
 
 
 def sequential(most: float = 1.0) -> alt.Scale:
-    """Return an Altair colour scale from 0 to `most`."""
+    """Return an Altair colour scale for values from 0 to `most`."""
     return _scale(0.0, most, VIRIDIS)
 
 
 def diverging(most: float) -> alt.Scale:
-    """Return an Altair colour scale centred on 0, for signed values.
-
-    Args:
-        most: the largest magnitude.
-    """
+    """Return an Altair colour scale for signed values, from `-most` to `most`."""
     return _scale(-most, most, DIVERGING)
 
 
 def fading(most: float) -> alt.Scale:
-    """Return a scale like `diverging` in which 0 is transparent: it shows the background of the theme.
-
-    Args:
-        most: the largest absolute value.
-    """
+    """Return an Altair colour scale for signed values, from `-most` to `most`, in which 0 is transparent."""
     below, above = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (DIVERGING[0], DIVERGING[-1]))
     ends = [(below, 1), (below, 0), (above, 0), (above, 1)]
     colours = [f"rgba({', '.join(map(str, colour))}, {opacity})" for colour, opacity in ends]
-    # Near 0, the hue changes where nothing is visible.
+    # The scale jumps from one hue to the other near 0, where the colours are invisible.
     nothing = most * 1e-6
     return alt.Scale(domain=[-most, -nothing, nothing, most], range=colours, interpolate="rgb", clamp=True)
 
 
 def ink_on(field: str) -> alt.ColorValue:
-    """Return an Altair text colour, dark or light, that is legible on a field's `sequential` colour."""
+    """Return an Altair text colour, dark or light, that is legible on the `sequential` colour of a field's value."""
     return either(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
 def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
-    """Return a conditional Altair colour, without the slow class lookup of `altair.condition`."""
+    """Return an Altair colour that depends on a Vega expression; faster than `altair.condition`.
+
+    Args:
+        test: the Vega expression.
+        colour, otherwise: the colours if the expression is true or false.
+    """
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 
 
 def colorscale(colours: list[str]) -> list[list[object]]:
-    """Convert colours to a Plotly colour scale."""
+    """Return a Plotly colour scale with the given colours, evenly spaced."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Bar chart of the parameter count of each part of a model. Pure: numbers in, a figure out."""
+"""Bar chart of the number of parameters in each part of a model. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pandas as pd
 import plotly.express as px
 import plotly.graph_objects as go
 
-# Maximum characters per line of a part's name.
+# Maximum number of characters in one line of a bar's label.
 LONGEST_LINE = 26
 
 
 def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
-    """Return a bar chart with one bar per part of a model.
+    """Return a horizontal bar chart with one bar per part of a model.
 
     Args:
         table: (part name, parameter count) pairs from `transformer.model.parameter_counts.parameter_table`.

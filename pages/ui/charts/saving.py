@@ -1,4 +1,4 @@
-"""Exports tables with their settings as CSV, JSON and Python code, and complete traces as NPZ."""
+"""Shows buttons that save tables as CSV and JSON and traces as NPZ, and expanders with Python code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ MEDIA = {"csv": "text/csv", "html": "text/html", "json": "application/json", "np
 
 
 def save_button(label: str, content: Callable[[], str | bytes], file: str, **options: Any) -> None:
-    """Draw a button that saves a file.
+    """Show a button that downloads a file.
 
     Args:
-        content: returns the content of the file, once the user presses the button.
-        file: the name of the file, whose ending is a key of `MEDIA`.
-        options: further options of `st.download_button`.
+        label: the label of the button.
+        content: returns the content of the file; called when the user clicks the button.
+        file: the file name, whose extension is a key of `MEDIA`.
+        options: more options of `st.download_button`.
     """
     options = {"icon": ":material/download:", **options}
     st.download_button(label, content, file, MEDIA[file.rpartition(".")[2]], on_click="ignore", **options)
@@ -40,15 +41,15 @@ def save_tables(
     rows: pd.DataFrame | None = None,
     noted: Mapping[str, Any] = MappingProxyType({}),
 ) -> DeltaGenerator:
-    """Show buttons that save tables as CSV and JSON; return the buttons' container, to which more buttons can be added.
+    """Show buttons that save tables as CSV and JSON; return the buttons' container, so that the caller can add buttons.
 
     Args:
-        name: the file name without its extension.
+        name: the file name without extension.
         key: the prefix of the buttons' keys.
-        facts: everything needed to reproduce the numbers; included in every CSV row.
+        facts: everything that is needed to reproduce the numbers; every CSV row contains all facts.
         tables: the tables, by name in the JSON file.
         rows: the table for the CSV file; None for the first of `tables`.
-        noted: facts for the JSON file only.
+        noted: more facts, for the JSON file only.
     """
     saved = next(iter(tables.values())) if rows is None else rows
     files = {"csv": csv_text(saved, facts), "json": json_text({**facts, **noted}, tables)}
@@ -62,11 +63,11 @@ def save_tables(
 
 
 def show_lines(lines: str, key: str) -> None:
-    """Show Python code in an expander; the code is rendered only while open, because syntax highlighting is slow.
+    """Show Python code in an expander. The code is rendered only while open, because syntax highlighting is slow.
 
     Args:
         lines: the Python code.
-        key: the expander's key, without the suffix "_lines".
+        key: the prefix of the expander's key.
     """
     part = st.expander("The same in Python", key=f"{key}_lines", on_change="rerun")
     if part.open:
@@ -76,12 +77,12 @@ def show_lines(lines: str, key: str) -> None:
 
 
 def save_every_head(trace: Callable[[], Trace], key: str) -> None:
-    """Show the button that saves a trace as an NPZ file.
+    """Show a button that saves a trace as an NPZ file.
 
     Args:
-        trace: returns the trace; called when the user clicks the button. The session keeps this callback until it
-            expires, so the callback should not hold the trace itself.
-        key: the button's key, without the suffix "_npz".
+        trace: returns the trace; called when the user clicks the button. Streamlit keeps this function as long as the
+            session, so the function must not hold the trace itself.
+        key: the prefix of the button's key.
     """
     save_button(
         "Save as NPZ (every head)",
@@ -94,10 +95,10 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
 
 
 def archive(write: Callable[[BytesIO], None]) -> bytes:
-    """Return the bytes of an .npz file.
+    """Return what `write` writes to a file, as bytes.
 
     Args:
-        write: writes the file, for example `Trace.to_npz`.
+        write: writes to a binary file, for example `Trace.to_npz`.
     """
     file = BytesIO()
     write(file)
@@ -105,7 +106,7 @@ def archive(write: Callable[[BytesIO], None]) -> bytes:
 
 
 def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
-    """Return a table as CSV, with all facts in every row; text that a spreadsheet could run as a formula is escaped."""
+    """Return a table as CSV, with all facts in every row. Text that a spreadsheet would run as a formula is escaped."""
     written = table.copy()
     for name, value in (facts or {}).items():
         written[name] = value if isinstance(value, str | bool) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Builds and shows the tables that list a figure's values."""
+"""Builds and shows tables, mostly of the values in a figure."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
-# Text of a masked cell; a column with such a cell is a text column.
+# Text of a masked cell. A column with a masked cell is a text column.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
-# The number of columns that fit on a projector.
+# Maximum number of columns that fit on a projector.
 MAX_COLUMNS = 7
-# A table shows enough decimals to distinguish its smallest number from 0, but at most MAX_DIGITS. Smaller numbers are
-# shown in scientific notation; in a large table, so is the number's whole column.
+# A table uses up to MAX_DIGITS decimal places, so that the smallest number does not look like 0. Even smaller numbers
+# are in scientific notation. In a large table, so are all numbers of the column.
 MAX_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
-# Tables with up to this many cells use a true minus sign at no noticeable cost. Larger tables use hyphens.
+# Maximum number of cells in a table with true minus signs; formatting a larger table cell by cell would be slow.
 MAX_TYPESET = 20_000
-# Sizes in pixels for wrapped text: width per character, height per line, padding, and the lowest row that wraps.
-# MAX_LINES is the maximum number of lines in a row.
+# Sizes of wrapped text in pixels: width of a character, height of a line, padding, and minimum height of a row in which
+# Streamlit wraps text. MAX_LINES is the maximum number of lines in a row.
 CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MAX_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Make labels unique by prefixing them with 1-based numbers, as in the token figures."""
+    """Prefix each label with a 1-based number, which makes labels unique."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
 
@@ -47,13 +47,13 @@ def frame(
     corner: str,
     first: tuple[int, int] = (0, 0),
 ) -> pd.DataFrame:
-    """Return a matrix as a table with row and column labels.
+    """Return a matrix as a table with labels for rows and columns.
 
     Args:
-        values: [R, C]; non-finite values are shown as masked.
-        rows, columns: the labels; None numbers the rows or columns instead.
+        values: the matrix, [R, C]; non-finite values are shown as masked.
+        rows, columns: the labels; None to number the rows or columns.
         corner: the heading of the column with the row labels.
-        first: the numbers of the first row and column, used where there are no labels.
+        first: the numbers of the first row and column, where there are no labels.
     """
     body = (
         values
@@ -69,13 +69,13 @@ def frame(
 def show_numbers(
     table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6, opened: bool = False
 ) -> None:
-    """Show a table in an expander, rendered only while the expander is open.
+    """Show a table in an expander. The table is rendered only while the expander is open.
 
     Args:
         table: the table.
-        key: the table's key; the expander's key adds the suffix "_part".
-        label: the expander's label.
-        digits: decimals for floating-point numbers; integers are shown in full.
+        key: the key of the table, and the prefix of the expander's key.
+        label: the label of the expander.
+        digits: decimal places of floating-point numbers.
         opened: whether the expander is open at first.
     """
     part = st.expander(label, opened, key=f"{key}_part", on_change="rerun")
@@ -92,22 +92,22 @@ def show_table(
     height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Show a table whose numbers have a true minus sign and whose text is unchanged.
+    """Show a table in which numbers have a true minus sign and sort by value.
 
-    Sorting uses the numbers themselves. Saved files use the hyphen as minus sign, which programs can read.
+    Saved files use a hyphen as minus sign, which programs can read.
 
     Args:
         table: the table.
-        key: the table's key.
-        digits: decimals for floating-point numbers.
+        key: the key of the table.
+        digits: decimal places of floating-point numbers.
         height: the height in pixels, or "auto".
-        wrapped: text columns that wrap, mapped to their widths in pixels.
+        wrapped: the width in pixels of each text column that wraps, by name.
     """
     columns: dict[str, Any] = {}
     typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
     if len(table.columns) > MAX_COLUMNS:
-        # Pin the column with the row labels, so that it stays visible while the other columns scroll.
+        # Keep the row labels visible while the other columns scroll.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
         tiny = column.dtype.kind == "f" and _smallest(column) < 0.5 * 10**-digits
@@ -116,7 +116,7 @@ def show_table(
         elif column.dtype.kind == "i":
             form = ",d"
         elif name in (wrapped or ()):
-            # This column is user text, even if the text looks like a number.
+            # This column contains text typed by the user, which stays text even if it looks like a number.
             continue
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
@@ -125,8 +125,8 @@ def show_table(
         else:
             continue
         if table.size <= MAX_TYPESET and (tiny or (column < 0).any()):
-            # Use scientific notation only for numbers that need it. This avoids −0, and 9.9558e−01 beside a tiny
-            # number.
+            # Format each number separately: a column-wide scientific notation would show −0,
+            # or 9.9558e−01 beside a tiny number.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -155,19 +155,19 @@ def draw_table(
     file: str = "",
     **options: Any,
 ) -> None:
-    """Show a table and the button that saves the table; all tables in the app go through this function.
+    """Show a table and a button that saves it as CSV. Every table of the app is shown by this function.
 
-    Streamlit's own CSV button, or copied cells, could pass on text that a spreadsheet runs as a formula.
-    `client.disableDataExport` removes both. Formulas are escaped only in the saved file, and characters that reverse
-    text are replaced only on screen.
+    Cells that are copied from a table, or saved by Streamlit's own button, could contain text that a spreadsheet runs
+    as a formula. `client.disableDataExport` disables both. The button shown here escapes formulas in the saved file. On
+    screen, `visible` replaces characters that would reverse text.
 
     Args:
-        table: the table.
-        key: the table's key; the button's key adds the suffix "_csv".
-        shown: a styled version of the table to show instead.
+        table: the table to save, and to show unless `shown` is given.
+        key: the key of the table, and the prefix of the button's key.
+        shown: a styled version of the table to show.
         width: "stretch", or "content" for the width of the content.
-        file: the name of the saved file; derived from the key if empty.
-        options: further options of `st.dataframe`.
+        file: the file name without extension; derived from the key if empty.
+        options: more options of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
@@ -182,7 +182,7 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with all text made safe to display by `visible`."""
+    """Return a copy of a table in which `visible` has made all text safe to display."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
     written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
@@ -190,16 +190,16 @@ def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(cell: object) -> str:
-    """Format a cell's number with a true minus sign."""
     return with_minus(str(cell))
 
 
 def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Show a table as Markdown, whose font size can be enlarged, unlike that of `show_table`.
+    """Show a table for lecture mode. Unlike those of `show_table`, the cells are Markdown, so their font can be
+    enlarged.
 
     Args:
         table: the table.
-        digits: decimals for floating-point numbers.
+        digits: decimal places of floating-point numbers.
     """
     digits = _digits(table, digits)
     shown = {markdown(str(name)): [_large(value, digits) for value in column] for name, column in table.items()}
@@ -207,20 +207,23 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
 
 
 def _large(value: object, digits: int) -> str:
-    """Return a cell of a large table as Markdown."""
+    """Return a cell's value as Markdown; empty for NaN and infinity."""
     if not isinstance(value, float):
         return markdown(str(value))
     return typeset(value, digits) if np.isfinite(value) else ""
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Return the row height in pixels for the tallest cell; Streamlit wraps no text in rows below `LOWEST_WRAPPED`."""
+    """Return the row height in pixels for the longest text, up to `MAX_LINES` lines.
+
+    Streamlit wraps no text in rows that are lower than `LOWEST_WRAPPED`.
+    """
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
     return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:
-    """Return the number of decimals: at least `digits`, and up to `MAX_DIGITS` if the smallest number needs more."""
+    """Return the number of decimal places: `digits`, or up to `MAX_DIGITS` if the smallest number needs more."""
     smallest = min(
         (_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"), default=np.inf
     )
@@ -228,7 +231,7 @@ def _digits(table: pd.DataFrame, digits: int) -> int:
 
 
 def _smallest(column: pd.Series) -> float:
-    """Return the smallest positive number in a column; infinity if there is none or if any number is negative."""
+    """Return the smallest positive number in a column; infinity if there is none, or if a number is negative."""
     numbers = column.to_numpy()
     sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
     return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

@@ -1,4 +1,4 @@
-"""Renders an array as a small image, one colour per value. Pure: numbers in, pixels out."""
+"""Renders arrays as small images, with one colour per value. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from attention_atlas.browser.palette import pixels
 from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS
 
 WIDTH, HEIGHT = 512, 120
-# Colours of weights from 0 to 1, followed by the colour of masked cells.
+# Palette of a PNG image: 255 colours for weights from 0 to 1, then the colour of masked cells.
 LEVELS = np.concatenate([pixels(np.linspace(0, 1, 255), VIRIDIS), pixels(np.zeros(1), [MASKED])])
 
 
 def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
-    """Return a matrix as pixels, uint8 [height, width, 3], with row 0 at the top; non-finite values are masked.
+    """Return a matrix as pixels, uint8 [height, width, 3], with row 0 at the top.
 
-    Cells are as large as fits into `WIDTH` by `HEIGHT`, but at least one pixel each, so that no cell is lost or
-    blurred.
+    Cells are as large as fits into `WIDTH` by `HEIGHT` pixels. Each cell takes at least one pixel, so that none is lost
+    or blurred.
 
     Args:
-        values: [R, C].
+        values: the matrix, [R, C]; non-finite values are shown as masked.
         share: whether the colour scale runs from 0 to 1; if False, it is centred on 0 and ends at the largest
             magnitude.
         square: whether cells are square.
@@ -36,12 +36,13 @@ def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) 
 
 
 def data_uri(weights: np.ndarray) -> str:
-    """Return an attention map as the data URI of a PNG image with one pixel per weight.
+    """Return an attention map as a data URI: a PNG image with one pixel per weight.
 
     Args:
-        weights: [R, C], 0 to 1; non-finite values are masked.
+        weights: the map, [R, C], from 0 to 1; non-finite values are shown as masked.
     """
-    # Use an indexed palette with one byte per pixel: all maps of a long sentence have hundreds of thousands of pixels.
+    # Use an indexed palette, at one byte per pixel, because the maps of a long sentence
+    # have hundreds of thousands of pixels.
     places = np.where(np.isfinite(weights), weights * (len(LEVELS) - 2), len(LEVELS) - 1)
     image = Image.fromarray(places.round().astype(np.uint8))
     image.putpalette(LEVELS.tobytes())
@@ -51,7 +52,7 @@ def data_uri(weights: np.ndarray) -> str:
 
 
 def _coloured(values: np.ndarray, *, share: bool) -> np.ndarray:
-    """Return the colour of every value, uint8 [R, C, 3]."""
+    """Return the colour of each value: uint8 [R, C, 3]."""
     seen = np.isfinite(values)
     most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
     at = np.where(seen, values, 0.0) if share else np.where(seen, values, 0.0) / most / 2 + 0.5

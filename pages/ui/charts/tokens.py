@@ -1,4 +1,4 @@
-"""Shows a text's tokens with their probabilities, as a strip of cells and as a table. Pure."""
+"""Builds a strip of coloured cells and a table, which show the probabilities of a text's tokens. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
-# COLUMNS is the number of cells per line, each wide enough for a token on a projector. LINE is the height of a line of
-# cells in pixels. AROUND is the space above and below all lines in pixels.
+# COLUMNS is the number of cells per line, which leaves room for a token on a projector. LINE is the height of a line,
+# and AROUND the space above and below all lines, in pixels.
 COLUMNS, LINE, AROUND = 12, 44, 24
 # Maximum width of a token's text in pixels.
 ROOM = 66
 
 
 def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
-    """Return a chart with one cell per token in text order, coloured by probability; long texts wrap onto several
-    lines.
+    """Return a chart with one cell per token, in text order, coloured by probability. Long texts take several lines.
 
     Args:
-        texts: for each text, the name, the token labels, and the log-probabilities in nats, [N]. Each log-probability
-            is conditional on the tokens before.
+        texts: for each text: the name, the token labels, and the log-probability of each token given the tokens before
+            it, in nats: [N].
     """
     cells, names = [], []
     for name, labels, log_probs in texts:
@@ -53,7 +52,7 @@ def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
     )
 
     def written(field: str, above: int, **options: Any) -> alt.Chart:
-        # Shift the text up or down from the middle of the cell by a fifth of the cell's height.
+        # Shift the text up or down by a fifth of the cell's height.
         shift = alt.expr(f"{above} * height / {5 * len(names)}")
         return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(
             text=alt.Text(f"{field}:N"), color=ink_on("probability")
@@ -72,7 +71,7 @@ def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
 
 
 def token_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
-    """Return a table with one row per token: probability, log-probability, and the text's log-probability so far."""
+    """Return a table with one row per token: probability, log-probability, and log-probability of the text so far."""
     return pd.DataFrame(
         {
             "place": range(1, len(labels) + 1),

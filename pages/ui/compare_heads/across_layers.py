@@ -1,4 +1,4 @@
-"""Shows what one word looks at in each layer."""
+"""Shows what one word attends to in each layer."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from transformer.values.trace import Kind
 
 
 def show_across_layers(reading: MapReading, kind: Kind) -> None:
-    """Show three maps of one word's attention, with one row per layer: one head's weights, the mean over heads, and the
+    """Show three maps of one word's attention, with one row per layer: one head, the mean of all heads, and the
     maximum.
 
-    If the user has not chosen a word, the chosen head's strongest link determines the word.
+    Unless the user has chosen a word, the maps show the word at the start of the chosen head's strongest link.
     """
     comparison = session.params(CompareParams)
     choice = reading.choice(kind)
@@ -125,7 +125,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
 
 
 def telling_row(view: View, layer: int, head: int) -> int:
-    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if the head has no link."""
+    """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is no link."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
@@ -135,11 +135,12 @@ def telling_row(view: View, layer: int, head: int) -> int:
 def describe_where(
     kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
-    """Return one sentence that names, for each layer, the head with the largest weight in a row, and the column.
+    """Return a sentence that names, for each layer, the largest weight in a row, with the head and column of this
+    weight.
 
     Args:
         kind: the attention kind.
-        rows: [L, H, C], the row's weights in every head.
+        rows: the weights of the row in every layer and head: [L, H, C].
         seen: bool [C], False for masked columns.
         labels: the labels of all rows.
         row: the index of the row in `labels`.
@@ -161,7 +162,7 @@ def describe_where(
 def _table(
     maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
 ) -> pd.DataFrame:
-    """Return a table with the values of all maps, with one row per unmasked cell."""
+    """Return a table of the values of all maps, with one row per unmasked cell."""
     layers, places = np.nonzero(mask)
     return pd.DataFrame(
         {

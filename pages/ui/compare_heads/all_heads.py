@@ -1,4 +1,7 @@
-"""Shows all heads as heatmaps and in a table, with every metric for this sentence and averaged over many sentences."""
+"""Compares all heads by one metric in heatmaps, and by all metrics in a table.
+
+Metrics are measured on the current sentence and, for some models, averaged over many sentences.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +41,18 @@ from transformer.surveys.importance import ImportanceStatistics, importance_stat
 from transformer.values.trace import Kind
 
 MANY = "over {} sentences"
-# Name of head importance as an extra metric, in addition to the names in METRICS.
+# Name of the additional metric "head importance", which is not one of METRICS.
 WORTH = "worth"
 WITHOUT = "effect of removing it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
-    """Show heatmaps of one metric for all heads, and a table of all metrics.
+    """Show heatmaps of one metric, with one cell per head, and a table of all metrics.
 
     Args:
         reading: the text and its attention maps.
         controls: the container for the control that chooses the metric.
-        also: additional head names, from the heads' attention on random patterns.
+        also: additional names of heads, based on their attention in random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
     many = measured(STATISTICS, translator) if translator else None
@@ -71,9 +74,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    # The main figure is the heatmap with the highest value, or all heatmaps if no value is defined.
+    # The main figure is the heatmap with the highest value; if no value is defined, it is all heatmaps together.
     with main_figure(said, when=highest is None):
-        # Always create two columns, because a single heatmap would stretch across the whole page.
+        # Create at least two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
@@ -100,7 +103,7 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
 
 @dataclass(frozen=True)
 class Highest:
-    """The head with the highest value of a metric; `str` gives a one-line description."""
+    """The head with the highest value of a metric. `str` returns a one-line description."""
 
     value: float
     kind: Kind
@@ -113,7 +116,7 @@ class Highest:
 
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
-    """Return the head with the metric's highest value over all attention kinds; None if no kind has the metric."""
+    """Return the head with the highest value of a metric, over all attention kinds; None if no kind has the metric."""
     found = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
@@ -124,7 +127,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
 
 
 def describe_worth(worth: ImportanceStatistics) -> str:
-    """Return one or two sentences that explain how the recorded head importance was measured."""
+    """Return text that explains how head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when only this head is off, averaged over "
         f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
@@ -132,7 +135,9 @@ def describe_worth(worth: ImportanceStatistics) -> str:
 
 
 def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
-    """Return a heatmap of a metric for all heads; None if the metric is undefined for these heads or this sentence."""
+    """Return a heatmap of a metric for all heads of one kind; None if the metric is undefined for the kind or the
+    sentence.
+    """
     values = metrics.values.get(name)
     if values is None or np.isnan(values).any():
         return None
@@ -155,7 +160,7 @@ def _table(
 ) -> None:
     table = head_table(here, many, worth, also)
     over = {measured.sentences for measured in (many, worth) if measured}
-    # Put all controls on one line, so that the table starts high on the page.
+    # All controls are on one line, so that the table starts high on the page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
@@ -183,19 +188,19 @@ def _table(
 
 
 def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
-    """Describe the measurements over many sentences; if there are none, show the buttons that start them."""
+    """Describe how the metrics were measured over many sentences; if they were not, show buttons that measure them."""
     if not many:
         offer_measuring(
             STATISTICS,
             translator,
             _statistics,
             label="Measure over many sentences",
-            missing="The numbers over many sentences were not computed for this model.",
+            missing="This model has not been measured over many sentences.",
         )
     if worth:
         st.caption(
             f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the "
-            "ends of its 95% interval over sentences: a head whose interval includes 0 may do nothing at all. "
+            "ends of the 95% confidence interval: a head whose interval includes 0 may have no effect at all. "
             f"Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
@@ -206,13 +211,12 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
             importance_statistics,
             label="Measure head importance",
             turns=LONG_RUNS,
-            missing="Head importance over many sentences was not measured for this model. To measure it, each head is "
-            "switched off by itself, for each sentence.",
+            missing="The importance of this model's heads has not been measured over many sentences. To measure it, "
+            "each head is switched off by itself, for each sentence.",
         )
 
 
 def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
-    """Show the rules by which heads are named, for the model's attention kinds."""
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
@@ -237,10 +241,13 @@ def head_table(
     worth: ImportanceStatistics | None = None,
     also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """Return a table with one row per head: attention kind, layer, head, names, and every metric.
+    """Return a table with one row per head: attention kind, layer, head, names and metrics.
 
-    Metrics are given for this sentence and, if available, averaged over many sentences. Head importance comes with its
-    95% confidence interval.
+    Args:
+        here: the metrics of this sentence, by attention kind.
+        many: the mean metrics over many sentences; None if unknown.
+        worth: the head importance with a 95% confidence interval; None if unknown.
+        also: additional names of heads, by 0-based layer and head.
     """
     rows = []
     for kind, metrics in here.items():
@@ -257,7 +264,7 @@ def head_table(
                     row |= _worth_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
-                        # A metric may be newer than assets/head_statistics.json.
+                        # assets/head_statistics.json may lack a metric that was added later.
                         if metric.name not in each.values:
                             continue
                         title = metric.title if where == "here" else f"{metric.title} {where}"
@@ -267,11 +274,12 @@ def head_table(
 
 
 def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
-    """Return two-level headings for the columns over many sentences: the name of the measurement, and its statistic.
+    """Return two-level column headings, by column name: the measurement, and "here", "mean", "on average", "from" or
+    "to".
 
     Args:
-        table: the table made by `head_table`.
-        over: the sentence counts that occur in the column names.
+        table: a table made by `head_table`.
+        over: the numbers of sentences in the column names.
     """
     found = {}
     for many in (MANY.format(count) for count in over):

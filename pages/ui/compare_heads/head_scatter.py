@@ -1,4 +1,4 @@
-"""Scatter plot of heads, with names where there is room."""
+"""Scatter plot of heads; points have a name where there is room."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from pages.ui.charts.matrix import INK, PICK
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
-# Plot width in pixels on a narrow projector screen. On wider screens, names are at least as far apart.
+# Width of the plot in pixels on a narrow projector. Names that do not overlap there do not overlap on a wider screen.
 NARROW = 640
 RADIUS = 8
-# Half the width and half the height in pixels of a name such as "3.7".
+# Half the width and half the height in pixels of a point's name, such as "3.7".
 NAME = np.array([11.0, 6.0])
-# Possible offsets of a name's centre from the point's centre, in pixels, y downwards. The first free one is used.
+# Offsets in pixels (y downwards) between the centres of a point and its name. The first one without overlap is used.
 PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
-    """Return a scatter plot of the heads, coloured by layer.
+    """Return a scatter plot of the heads, coloured by layer, with equal scales on both axes.
 
-    Clicking a head sets the selection `PICK`, with 1-based fields `layer` and `head`. Both axes have the same scale, so
-    distances on screen are true.
+    Clicking a point sets the selection `PICK`, which has 1-based fields `layer` and `head`.
 
     Args:
-        plane: the heads' coordinates in the plane.
+        plane: the coordinates of the heads.
         layers: the number of layers.
         heads: the number of heads per layer.
     """
     numbers = np.arange(layers * heads)
-    # Add a margin, and keep the extent positive, because all heads may lie at the same point.
+    # Add a margin. All heads may lie at one point, so keep the extent positive.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
     scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame(
@@ -49,7 +48,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
             "place": name_places(plane.points * (scale, -scale)),
         }
     )
-    # The chart's width is known only in the browser, so use an expression for the size of a pixel.
+    # Only the browser knows the chart's width, so a Vega expression calculates the size of a pixel.
     pixel = f"max({across} / width, {upwards} / height)"
 
     def axis(side: str) -> dict[str, Any]:
@@ -58,8 +57,8 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
 
     base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
-    # Points need an outline: the colours of the first layers are as dark as the dark theme, and those of the last as
-    # bright as the light theme.
+    # Outline the points, because the first layers are as dark as the dark theme, and the last ones
+    # as bright as the light theme.
     outline = {"stroke": "currentColor", "strokeWidth": 1}
     legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
     points = (
@@ -70,7 +69,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         )
         .add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
     )
-    # Skip unused offsets, because Vega warns about a layer without data.
+    # Add no layer for an offset that no name uses, because Vega warns about a layer without data.
     names = [
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
         .encode(text="name:N")
@@ -82,10 +81,10 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
 
 
 def name_places(points: np.ndarray) -> list[str]:
-    """Return, for each point, the key in PLACES where its name covers no point and no other name; "" if there is none.
+    """Return, for each point, the first key of PLACES at which the point's name covers nothing; "" if there is none.
 
     Args:
-        points: [N, 2], in pixels, y downwards.
+        points: the points in pixels, y downwards: [N, 2].
     """
     places, names = [], np.empty((0, 2))
     for point in points:

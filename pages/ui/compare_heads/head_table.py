@@ -1,4 +1,4 @@
-"""Table of all heads; clicking a row opens the head."""
+"""Table of all heads, in which clicking a row opens the head."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
-# In Streamlit's own table, clicks work only in a narrow column of checkboxes, or else every move of the focus selects a
-# cell. The latter would stop keyboard users from reading the table.
+# Streamlit's own table offers two kinds of clicks. One works only in a narrow column of checkboxes. The other selects a
+# cell at every move of the focus, so a keyboard user could not read the table.
 draw_table = component("head_table/head_table")
 
 
 def show_head_table(
     table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps, headings: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Show the table, and open the head whose row was clicked.
+    """Show a table of heads, and open the head whose row the user clicked.
 
     Args:
-        table: one row per head: kind, and 1-based layer and head, followed by values and texts.
+        table: one row per head, with the columns kind, layer and head (1-based), then numbers and texts.
         kinds: the attention kind of each row's head.
         key: the key of the component.
-        maps: the pages that open heads.
-        headings: two-level headings, by column name: the measurement, and its statistic.
+        maps: the pages that show the model's attention maps.
+        headings: two-level column headings, by column name: the measurement and the statistic.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [

@@ -1,4 +1,4 @@
-"""Scatter plot and dendrogram of all heads of one attention kind; heads with similar attention are close together."""
+"""Scatter plot and dendrogram of the heads of one attention kind; heads with similar attention are close together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformer.values.trace import Kind
 
 
 def show_similar_heads(reading: MapReading, kind: Kind) -> None:
-    """Show the scatter plot and the dendrogram for one attention kind; clicking a point opens the head."""
+    """Show a scatter plot and a dendrogram of the heads of one attention kind; clicking a point opens the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)
@@ -68,11 +68,12 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:
-    """Return a dendrogram's line segments: each merge is a bracket that joins two branches at the height of their
-    distance.
+    """Return the line segments of a dendrogram.
+
+    Each merge takes three segments: a bracket that joins two branches, as high as the distance between them.
 
     Args:
-        linkage: [N - 1, 4], as returned by `average_linkage`.
+        linkage: the merges, [N - 1, 4], as returned by `average_linkage`.
 
     Returns:
         Columns x, y, x2, y2; leaves are at x = 1 to N, in the order of `leaf_order`.
@@ -88,10 +89,10 @@ def branches(linkage: np.ndarray) -> pd.DataFrame:
 
 
 def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
-    """Return the dendrogram as a chart, with leaves labelled layer.head.
+    """Return a dendrogram of heads, with leaves labelled layer.head.
 
     Args:
-        linkage: [N - 1, 4], as returned by `average_linkage`.
+        linkage: the merges, [N - 1, 4], as returned by `average_linkage`.
         heads: the number of heads per layer.
     """
     order = leaf_order(linkage)

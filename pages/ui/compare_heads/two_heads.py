@@ -1,4 +1,4 @@
-"""Shows two heads side by side, on one text or two, and their difference if attention kind and map shape match."""
+"""Shows two heads, A and B, side by side on one or two texts, and the difference between their maps."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from transformer.text.languages import LANGUAGES
 from transformer.text.vocabulary import split_code
 from transformer.values.trace import KINDS, Kind, Trace
 
-# The label of a decoder row.
+# Pattern of a decoder row's label: the token read and the token predicted.
 STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """The model whose heads are compared, and the texts to run it on.
+    """The model whose heads are compared, and the texts to run the model on.
 
     Attributes:
         config: the model's configuration.
         kinds: the model's attention kinds.
-        fields: the fields of `CompareParams` that hold the heads A and B.
-        read: returns a text's trace; raises an AtlasError with the reason if the model cannot read the text.
-        noun: the word for a text in the page's sentences, such as "sentence".
+        fields: the names of the `CompareParams` fields that store heads A and B.
+        read: runs the model on a text and returns the trace; raises an AtlasError if the model cannot read the text.
+        noun: what the page calls a text, such as "sentence".
         own: the user's text.
         pairs: example pairs of texts.
-        written: returns the model's output for a text as Markdown; None if the page does not show the output.
+        written: returns the model's output for a trace as Markdown; None if the page does not show any output.
     """
 
     config: TransformerConfig
@@ -60,7 +60,7 @@ class ComparedModel:
     written: Callable[[Trace], str] | None = None
 
     def pins(self) -> dict[str, Pin]:
-        """Return the chosen heads A and B by field name, limited to existing kinds, layers and heads."""
+        """Return the chosen heads A and B by field name, limited to the kinds, layers and heads that the model has."""
         found = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
@@ -70,14 +70,14 @@ class ComparedModel:
 
 
 def compared_translator(model: Translator) -> ComparedModel:
-    """Prepare a translator for the comparison, with the sentence that all pages share as the user's text."""
+    """Return a translator for the comparison; the user's text is the sentence that all pages share."""
 
     def written(trace: Trace) -> str:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
-    # The pairs are English, so they are offered only if the model reads English.
+    # Offer the example pairs only if the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return ComparedModel(
         model.config,
@@ -92,11 +92,11 @@ def compared_translator(model: Translator) -> ComparedModel:
 
 
 def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
-    """Show the example pairs, the controls for A and B, their maps, and the heads that differ most.
+    """Show the example pairs, the controls for heads A and B, the maps, and a list of the heads that differ most.
 
     Args:
         model: the model whose heads are compared.
-        controls: the container for the controls that choose the pair and the heads.
+        controls: the container for the controls that choose texts and heads.
     """
     with controls.popover("Try a pair"):
         _offer_pairs(model)
@@ -125,7 +125,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
         st.markdown(_differs_most(sides[2]))
     else:
         st.caption(
-            "No difference can be drawn: A and B need the same kind of attention and the same number of rows and "
+            "The difference cannot be shown: A and B need the same kind of attention and the same number of rows and "
             "columns. Try words instead of tokens: sentences with different numbers of tokens often have the same "
             "number of words."
         )
@@ -133,7 +133,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
 
 
 def _offer_pairs(model: ComparedModel) -> None:
-    """Show a button for each example pair of texts, and one for the user's own text."""
+    """Show a button for each example pair of texts, and one that uses the user's own text for both A and B."""
     for number, pair in enumerate(model.pairs):
         st.button(
             pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
@@ -157,7 +157,7 @@ def _compare(model: ComparedModel, *texts: str) -> None:
 
 
 def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
-    """Describe how the difference between the two texts changes the translation and the chosen head."""
+    """Describe how the translation and the chosen head differ between the two texts."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
@@ -171,7 +171,7 @@ def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dic
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
-    """Show a button for each of the heads that differ most between A and B; the button selects the head."""
+    """Show the heads whose attention differs most between texts A and B; clicking one shows its maps."""
     listed = largest_differences(*traces.values())
     if not listed:
         return
@@ -193,7 +193,7 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
 
 
 def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
-    """Return the key and callback of a widget that shows and changes one field of a pin."""
+    """Return the key and callback of a widget that edits one field of a pin."""
     key = f"compare_{name}_{field}"
 
     def store() -> None:
@@ -226,7 +226,7 @@ def _trace(model: ComparedModel, pin: Pin) -> Trace:
 
 
 def _difference(sides: list[Map]) -> Map:
-    """Return the map of B minus A; a label names both tokens if they differ."""
+    """Return the map of B minus A. Where the tokens of A and B differ, a label names both."""
     first, second = sides
     values = (second.values - first.values).round(4)
     return Map(
@@ -242,7 +242,7 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _both(one: str, other: str) -> str:
-    """Combine two labels and write their common parts once, for example "in: cat / mat → out: sits"."""
+    """Combine two labels, for example to "in: cat / mat → out: sits"; common parts appear once."""
     steps = STEP.fullmatch(one), STEP.fullmatch(other)
     if steps[0] and steps[1]:
         read, predicted = map(_both, steps[0].groups(), steps[1].groups())

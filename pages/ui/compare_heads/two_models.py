@@ -1,4 +1,4 @@
-"""Matches the heads of two translators, A and B, one to one by the similarity of their attention."""
+"""Matches the heads of two translators one to one, by the similarity of their attention."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from transformer.running.translator import Translator
 from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
-# No randomly initialised counterpart is created for models with more parameters than this.
+# Models with more parameters are not compared with a randomly initialised model of the same shape.
 MAX_PARAMETERS = 100_000_000
 
 
 def show_two_models(reading: MapReading, kind: Kind) -> None:
-    """Show the match of every head of the first model, and then the maps of the chosen head and its match."""
+    """Match each head of the first model with a head of the second, and show the chosen head beside its match."""
     first = reading.translator
     if first is None:
         st.info("This part compares two translators. Choose the translator at the top.")
@@ -58,8 +58,8 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
     st.caption(
         f"Each cell is a head of {markdown(own)}; the number in the cell is the matching head of {markdown(title)}, as "
         "layer.head. The colour shows the similarity: 1 if both heads look at the same words in every row, 0 if they "
-        "never do. Heads are matched one to one, so that the total similarity is largest. Where no unmatched head is "
-        "left, the nearest head is given in brackets. Click a cell to see both heads below.",
+        "never do. Heads are matched one to one, so that the total similarity is as large as possible. If no unmatched "
+        "head is left, the most similar head is given in brackets. Click a cell to see both heads below.",
         help=explain("Jensen-Shannon divergence"),
     )
     st.markdown(_describe_nulls(first, models))
@@ -68,7 +68,7 @@ def show_two_models(reading: MapReading, kind: Kind) -> None:
         st.markdown(
             _describe_many(over, many, choice.layer * models.heads[0] + choice.head)
             if over and many
-            else (f"This is one sentence. For a match over many sentences, with intervals, run `{recording.command}`.")
+            else f"This match is based on one sentence. To match heads over many sentences, run `{recording.command}`."
         )
     show_numbers(_table(models, over), "compare_models_numbers", digits=4)
 
@@ -98,7 +98,7 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
 
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
-    """Return Markdown that compares the matched heads' mean similarity on this sentence with that of chance matches."""
+    """Return Markdown that compares the similarity of the matched heads with that of two kinds of random matches."""
     said = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
@@ -110,7 +110,9 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
 
 
 def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
-    """Return Markdown with the mean similarities over many sentences, 95% intervals, and the chosen head's match."""
+    """Return Markdown about matches over many sentences: mean similarities with 95% intervals, and the chosen head's
+    match.
+    """
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
@@ -130,7 +132,6 @@ def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
 
 
 def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
-    """Return a table with one row per head of the first model: the matched head, and their similarity."""
     heads = models.heads
     table = pd.DataFrame(
         {
@@ -148,12 +149,14 @@ def _table(models: TwoModels, over: KindMatch | None) -> pd.DataFrame:
 
 
 def _title(number: int, heads: int) -> str:
-    """Return a head's name for the table; empty for -1, which means no match."""
+    """Return a head's name for the table; empty if `number` is -1, which means that there is no match."""
     return "" if number < 0 else f"layer {number // heads + 1}, head {number % heads + 1}"
 
 
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
-    """Return the recorded matches with the model `name`, read from a file beside the first model."""
+    """Return recorded matches of the first model's heads with those of the model `name`, from a file beside the first
+    model.
+    """
     file = f"head_matches_{name}.json"
     found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))

@@ -1,1 +1,1 @@
-"""JavaScript components, and the messages that they receive."""
+"""JavaScript components, and the messages that they receive from the server."""

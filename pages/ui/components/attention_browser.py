@@ -1,6 +1,6 @@
 """The attention browser: a JavaScript component that shows the maps of all heads of one attention kind.
 
-The browser receives all maps at once.
+The browser receives all maps at once, so choosing another head needs no message.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
-# Cached messages. After a click, a script run usually needs the same message again, and Streamlit then sends only a
-# hash.
+# Cached messages. A script run after a click usually needs the previous message again.
+# Streamlit then sends only its hash.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 
 
 @dataclass(frozen=True)
 class Shown:
-    """State shown in the browser: the user's choice, and the id of the sentence that any pins belong to."""
+    """State that the browser shows: the user's choice, and the id of the sentence to which the pins belong."""
 
     sentence: str
     choice: AttentionParams
 
     def then(self, now: Shown) -> Shown:
-        """Return the state that the browser reaches on its own once the server switches to `now`.
+        """Return the state that the browser shows after the server switches to `now` without sending a new request.
 
-        The browser drops the pins of another sentence. `shift` comes from `now`, because the user sets it outside the
-        browser.
+        The browser drops pins that belong to another sentence. `shift` comes from `now`, because no widget in the
+        browser component changes it.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
         return Shown(now.sentence, replace(choice, shift=now.choice.shift))
@@ -53,13 +53,13 @@ def attention_browser(
     of: type[AttentionParams] = AttentionParams,
     also: AlsoNamed = MappingProxyType({}),
 ) -> AttentionParams:
-    """Show the attention browser for one attention kind, and return the head, display settings and pins chosen in it.
+    """Show the attention browser for one attention kind, and return the head, display settings and pins chosen there.
 
     Args:
         trace: the trace of a model run.
-        metrics: the metrics of the heads to show, which determine the attention kind.
-        of: the parameter class that stores the choice; a translator's three attention kinds share the default.
-        also: head names in addition to those that the metrics give.
+        metrics: the metrics of all heads of the attention kind.
+        of: the class of the parameters that store the choice. The attention kinds of a translator share the default.
+        also: additional names of heads, which do not follow from the metrics.
     """
 
     def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
@@ -84,11 +84,11 @@ def drawn_with_choice(
 
     Args:
         trace: the trace of a model run.
-        metrics: the metrics of the heads to show, which determine the attention kind.
+        metrics: the metrics of all heads of the attention kind.
         key: the key of the component.
-        draw: renders the component. It receives the key, the request with the state to show, and the callback for the
-            component's state "choice".
-        of: the parameter class that stores the choice.
+        draw: renders the component, given the key, the request with the state to show, and the callback for a new
+            choice.
+        of: the class of the parameters that store the choice.
     """
     kind = metrics.kind
     layers, heads, queries, keys = trace.attention(kind).shape
@@ -106,18 +106,18 @@ def drawn_with_choice(
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)
 
-    # The session keeps this callback until it expires, so the callback must not hold the trace or the metrics.
+    # Streamlit keeps this callback as long as the session, so the callback must not hold the trace or the metrics.
     def store() -> None:
         sent = st.session_state[key].get("choice")
-        # The browser does not set `shift`, so keep the session's value.
+        # The browser does not send `shift`, so keep the session's value.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
         shown = shown.or_at(telling.layer, telling.head)
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
-            # The pins belong to a sentence that is no longer shown.
+            # These pins belong to a sentence that is no longer shown.
             shown = shown.unpinned()
         SYNCED.received(sent, Shown(now.sentence, shown))
-        # A change of display settings is not a choice of a head. The next sentence then still opens at its most
-        # informative head.
+        # Changing display settings is not a choice of a head: the next sentence still
+        # opens at its most informative head.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
@@ -132,10 +132,10 @@ def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics)
 
 
 def glance(trace: Trace, metrics: HeadMetrics) -> bool:
-    """Show small maps of all heads of one attention kind; if the user clicked one, choose that head and return True."""
+    """Show small maps of all heads of one attention kind. If the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(
-        # The keyboard focus starts at layer 0, head 0.
+        # The keyboard focus starts at the first head of the first layer.
         key=f"{kind}_glance",
         data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None,
@@ -157,7 +157,7 @@ def browser_message(
     glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """Return the `browser_payload` for a choice, cached for later script runs that show the same state."""
+    """Return the component's message for a choice. The message is cached, unless there are additional head names."""
     if also:
         return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
@@ -165,7 +165,9 @@ def browser_message(
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """A cached message. It also holds the objects that it was made from, so that Python does not reuse their ids."""
+    """A cached message. The cache identifies traces and metrics by id; keeping them here prevents the reuse of these
+    ids.
+    """
 
     trace: Trace
     metrics: HeadMetrics

@@ -1,4 +1,4 @@
-"""Registers JavaScript components with Streamlit so that browsers load the scripts as separate files."""
+"""Registers JavaScript components with Streamlit so that browsers load each script as a separate file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlit.components import v2
 from attention_atlas.browser.scripts import script, style
 from pages.ui.server.document import keep_script
 
-# Streamlit sends this stub with every message to a component. The stub imports the component's script from a file.
+# Streamlit sends this stub with every message to a component. The stub imports the actual script, which browsers cache.
 FETCHED = """
 const script = await import(new URL("{path}", new URL(".", location.href)));
 export default script.default;
@@ -18,7 +18,7 @@ export default script.default;
 
 
 def component(entry: str) -> Any:
-    """Register a component with Streamlit, and return the function that renders it.
+    """Register a JavaScript component, and return the function that renders it.
 
     Args:
         entry: path of the component's module in assets/, without ".js"; the default export is the component.

@@ -1,6 +1,6 @@
-"""The attention browser for a changed model run: each head's map as trained, after the change, and the difference.
+"""The attention browser for a changed model run: each head's map before the change, after it, and the difference.
 
-With `edits`, the browser is an editor: clicking or dragging on a cell changes that row's attention.
+There is also an editor, in which clicking or dragging on a cell changes the attention of the cell's row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pages.ui.state import session
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
-# Prefix of an editor message that undoes the last change. The rest of the message is different each time.
+# Prefix of an editor message that undoes the last change. A varying suffix makes each message unique.
 UNDO = "undo"
 
 draw_changed = figure_component("attention_browser/changed_attention")
@@ -30,18 +30,18 @@ draw_editor = figure_component("attention_browser/editor")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """One model run as shown in the browser: the trace, and the metrics of all heads."""
+    """A model run before or after a change: the trace, and the metrics of all heads."""
 
     trace: Trace
     metrics: HeadMetrics
 
 
 def changed_attention(after: Version, before: Version, key: str, what: str) -> AttentionParams:
-    """Show the browser with the maps before and after a change, and return the choice made in it.
+    """Show the attention maps before and after a change, and return the head and pins that the user chose.
 
     Args:
-        after: the run with the change.
-        before: the run without the change, on the same sentence and translation.
+        after: the model run with the change.
+        before: the model run without the change, on the same sentence and translation.
         key: the key of the component.
         what: a description of the change.
     """
@@ -56,16 +56,17 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
 def attention_editor(
     after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
 ) -> AttentionParams:
-    """Show the browser like `changed_attention`, with rows that the user can edit.
+    """Show the attention maps before and after the user's edits, let the user edit rows, and return the chosen head and
+    pins.
 
     Args:
-        after: the run with the edits.
-        before: the run without the edits, on the same sentence and translation.
+        after: the model run with the edits.
+        before: the model run without the edits, on the same sentence and translation.
         key: the key of the component.
         what: a description of the edits.
-        edits: the edits that lead from `before` to `after`, in URL format.
+        edits: the edits, in URL format.
         written: the changed model's translation, which is shown above a large map.
-        changed: called with the user's new list of edits, which is untrusted, or with a text that starts with UNDO.
+        changed: called with an untrusted message: the new list of edits, or a text that starts with UNDO.
     """
 
     def edited() -> None:
@@ -88,14 +89,14 @@ def attention_editor(
 def changed_payload(
     after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
 ) -> bytes:
-    """Return one message with the maps before and after a change.
+    """Return a message with the attention maps before and after a change.
 
     Args:
-        after: the run with the change.
-        before: the run without the change.
+        after: the model run with the change.
+        before: the model run without the change.
         asked: the request with the state to show.
         what: a description of the change.
-        edits: the edits in URL format; None if the user cannot edit.
+        edits: the edits, in URL format; None if the user cannot edit.
         written: the changed model's translation.
     """
     messages = [

@@ -1,4 +1,4 @@
-"""The clickable diagram of the Transformer, with a sentence's words and the attention links between them."""
+"""The clickable diagram of the Transformer, with the words of a sentence and the attention links between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ draw_diagram = figure_component("diagram/diagram")
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """Remembers which page link the user clicked in a component, until the script run caused by the click reads it.
+    """Access to the link that the user clicked in a component, kept in the session state until it is read.
 
     Attributes:
         key: the key of the component.
@@ -32,36 +32,36 @@ class OpenedPage:
     key: str
 
     def note(self) -> None:
-        """Callback for the component's trigger "open"."""
+        """Callback for the component's trigger "open": store the clicked link."""
         st.session_state[f"_opened_by_{self.key}"] = st.session_state[self.key].get("open")
 
     def page(self) -> tuple[str | None, dict[str, str] | None]:
-        """Return the clicked link's page, and the URL parameters if the link has any; then forget both.
+        """Return the page and the URL parameters of the clicked link, and forget the link.
 
-        Both are None if no link was clicked.
+        If the link has no parameters, these are None. If the user clicked no link, page and parameters are None.
         """
         match st.session_state.pop(f"_opened_by_{self.key}", None):
             case str(page):
                 return page, None
             case [str(page), {**address}]:
-                # The values come from the browser, so they are as untrusted as a URL.
+                # Make sure that the values are text, because a message from the browser is untrusted.
                 return page, {str(name): str(value) for name, value in address.items()}
         return None, None
 
 
 @dataclass(frozen=True)
 class StoryWords:
-    """The words of a sentence, for the control that describes their attention.
+    """The words of a sentence, with the data for sentences that describe a word's attention.
 
     Attributes:
         language: the language of the sentence.
         words: the labels of the words.
         spoken: whether each word contains a letter or a digit.
-        rows, columns: each word's row and column positions in the trace's arrays.
-        alone: whether each word has a row of its own in a map of words.
-        looks, looked: for each word, the indices in `Story.links` of the links from the word, and of those to the word.
-        more: for each word, the number of further links from the word, by attention kind.
-        across: for each word, the word of the other sentence with the most cross-attention; -1 if there is none.
+        rows, columns: the row and column positions of each word in the trace.
+        alone: whether each word has a separate row in a map of words.
+        looks, looked: for each word, indices in `Story.links` of the links that start or end at the word.
+        more: for each word, how many other links start at the word, by attention kind.
+        across: for each word, the index of the word in the other language with the most cross-attention; -1 for none.
     """
 
     language: str
@@ -78,7 +78,7 @@ class StoryWords:
 
 @dataclass(frozen=True)
 class Story:
-    """Attention links between the words of a sentence and its translation.
+    """Attention links between the words of a sentence and of its translation.
 
     Attributes:
         source, target: the words of the sentence and of the translation.
@@ -97,10 +97,10 @@ class AttentionBox:
     """An attention box in the large diagram.
 
     Attributes:
-        title, subtitle: the name of the box, and a description of which words look at which.
+        title, subtitle: the name of the box, and a description of which words attend to which.
         head: the name of the head whose map is shown.
-        map: the head's map as the data URI of an image with one pixel per weight.
-        rows, columns: the numbers of rows and columns of the map.
+        map: the map as a data URI: an image with one pixel per weight.
+        rows, columns: the numbers of rows and columns in the map.
     """
 
     title: str
@@ -121,15 +121,15 @@ def drawing(
     norm: NormPlacement,
     story: Story,
 ) -> OpenedPage:
-    """Show the large diagram, and return the record of the link that the user clicked.
+    """Show the large diagram, and return the `OpenedPage` that holds the link that the user clicked.
 
     Args:
-        source, target: the sentence and its translation.
+        source, target: the sentence and the translation.
         languages: the source and target language.
         kinds: the box for each attention kind.
         layers: the number of layers in each stack.
         norm: whether the model is pre-norm or post-norm.
-        story: the attention links of each word.
+        story: the attention links between words.
     """
 
     word = session.params(WordParams).within(len(story.source.words), len(story.target.words))
@@ -157,12 +157,12 @@ def drawing(
 
 
 def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
-    """Show the diagram of the model's parts, with the current part marked.
+    """Show a small diagram of the model's parts, in which the current part is marked.
 
     Args:
         part: the current part, a key of `stages`.
         stages: the first stage of each part.
-        open_stage: called with the first stage of a clicked part, before the page's script runs again.
+        open_stage: called with the first stage of the part that the user clicked, before the page's script runs again.
     """
 
     def clicked() -> None:

@@ -1,6 +1,7 @@
-"""A page's experiment: embedded in its figures, saved by one button, and rerun by another.
+"""The experiment of a page: the model runs behind the numbers shown, and the results of these runs.
 
-The rerun button also accepts an experiment from a file.
+Every saved figure contains the experiment. One button saves the experiment as a file. Another button repeats the model
+runs, of this page or from a file, and compares the results.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ draw_file = component("figures/experiment_file")
 
 
 def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
-    """Create the page's experiment, embed it in all figures shown from now on, and return it.
+    """Return the page's experiment, and embed it in all figures that are shown from now on.
 
     Args:
         runs: the model's cached runs.
-        parts: the runs whose results the page shows.
-        named: further runs, by name in the experiment.
+        parts: the model runs behind the numbers on the page.
+        named: other model runs, by name in the experiment.
     """
     address = session.page_address()
     experiment = Experiment(
@@ -50,7 +51,7 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
 
 
 def model_name(model: Any) -> str:
-    """Return the name of a model's folder; empty if the model has no folder."""
+    """Return the name of a model's folder; empty if the model was not loaded from a folder."""
     if isinstance(model, Translator):
         named = (each.name for each in model_folders().values() if each.path == model.folder)
         return next(named, model.folder.name if model.folder else "")
@@ -58,7 +59,7 @@ def model_name(model: Any) -> str:
 
 
 def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> None:
-    """Show the button that saves an experiment, and the button that reruns this experiment or one from a file.
+    """Show a button that saves an experiment, and one that repeats this experiment or one from a file.
 
     Args:
         runs: the model's cached runs.
@@ -71,11 +72,11 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
         f"{key}-experiment.json",
         icon=":material/science:",
         key=f"{key}_experiment",
-        help="The model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats the "
-        "experiment. Figures saved with “Save as” contain the experiment too.",
+        help="Saves the model runs, the model's version and the numbers on this page. `attention-atlas verify` repeats "
+        "the experiment. Figures saved with “Save as” contain the experiment too.",
     )
     with st.popover("Check", icon=":material/verified:"):
-        # The result is above the buttons, because a popover is often cut off at the bottom of the screen.
+        # Show the result above the buttons, because the bottom of a popover is often off the screen.
         result = st.container()
         again = st.button("Check the numbers of this page", key=f"{key}_check", width="stretch")
         opened = draw_file(
@@ -89,12 +90,12 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
 
 
 def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
-    """Rerun an experiment, and show whether its numbers are reproduced or why they cannot be checked."""
+    """Repeat an experiment, and show whether the numbers are the same, or why they cannot be checked."""
     try:
         experiment = given if isinstance(given, Experiment) else Experiment.read(given)
         check_model(experiment, runs.model.version, model_name(runs.model))
         with st.spinner("Computing again …"):
-            # Use a new `CachedRuns` with a separate memory, so that no result comes from the shared cache.
+            # Use a new `CachedRuns` with a separate cache, so that everything is computed again.
             report = check(experiment, RememberedRuns(CachedRuns(runs.model)))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
@@ -109,7 +110,7 @@ def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page; empty if the untrusted value is not a page of this app."""
+    """Return the URL of the experiment's page; empty if an untrusted file does not name a page of this app."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -1,7 +1,7 @@
-"""Figure export, mounted once per page; the PDF writer is loaded on first use.
+"""Saves figures as images and PDFs. A page mounts one exporter; the PDF writer is loaded on first use.
 
-Images never reach the server, because even PDFs are made in the browser. The PDF libraries and fonts are larger than a
-whole page, so they are only sent when needed.
+The browser makes all files, including PDFs, and never sends an image to the server. The PDF libraries and fonts are
+larger than a whole page, so they are only sent when needed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from attention_atlas.browser.wire import frame
 from pages.ui.components.bundle import component
 from transformer.files.paths import APP, ASSETS
 
-# Files in assets/fonts, with font family and weight in a PDF.
+# The font family and weight of each file in assets/fonts, for PDFs.
 FONTS = {
     "SourceSans3-Regular.ttf": ("Source Sans 3", "400"),
     "SourceSans3-Semibold.ttf": ("Source Sans 3", "600"),
     "DejaVuSans.ttf": ("DejaVu Sans", "400"),
 }
-# Colours of Streamlit's grid lines behind a chart, in the dark and in the light theme.
+# Colours of Streamlit's grid lines in charts, in the dark and in the light theme.
 GRID = ("#31333f", "#e6eaf1")
 WANTED = "_pdf_wanted"
 
@@ -32,7 +32,7 @@ draw_pdf_writer = component("figures/pdf_writer")
 
 @st.fragment
 def exporter() -> None:
-    """Mount the invisible component that saves the page's figures."""
+    """Mount an invisible component that saves the page's figures."""
 
     def want() -> None:
         st.session_state[WANTED] = True
@@ -45,12 +45,11 @@ def exporter() -> None:
 
 @cache
 def colours() -> list[tuple[str, str]]:
-    """Return (dark, light) pairs of corresponding theme colours."""
+    """Return pairs of corresponding colours in the dark and the light theme."""
     themes = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     pairs: list[tuple[str, str]] = [GRID]
     for name, dark in themes["dark"].items():
-        # Charts do not use these theme colours: the primary colour is the same in both themes, and charts contain no
-        # code.
+        # Skip the primary colour, which is the same in both themes, and the code colour, which no chart uses.
         if name in ("primaryColor", "codeTextColor"):
             continue
         light = themes["light"][name]
@@ -60,7 +59,7 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """Return the compressed fonts as a message of `attention_atlas.browser.wire`, with a header of font names and
+    """Return a message in the format of `attention_atlas.browser.wire` with the compressed fonts, their names and
     sizes.
     """
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}

@@ -1,6 +1,6 @@
-"""Data for the HTML export, which saves all attention maps as one file that works without a server.
+"""Sends data to the browser for the HTML export: one file with all attention maps, which works without a server.
 
-The browser already has the maps of the attention kind on the page. The rest is sent last, after the page is complete.
+The browser already has the maps that the page shows. All other data is sent last, after the page is complete.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ send = component("attention_browser/html_export_parts")
 
 
 def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> None:
-    """Send the missing export data to the browser without showing anything; arguments are those of `export_parts`."""
+    """Send the data of `export_parts` to the browser, in an invisible component."""
     send(key=f"{kind}_export", data=export_parts(trace, kind, metrics), height=1)
 
 
 def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> bytes:
-    """Return a message of `attention_atlas.browser.wire`: the HTML template, and the other attention kinds' maps.
+    """Return the HTML template and the missing attention maps as a message in the format of
+    `attention_atlas.browser.wire`.
 
     Args:
         trace: the trace of a model run.
         kind: the attention kind that the browser already has.
-        metrics: returns all heads' metrics for an attention kind.
+        metrics: returns the metrics of all heads of an attention kind.
     """
     others = [browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind]
     parts = [PACKED_TEMPLATE, *others]

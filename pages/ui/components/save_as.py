@@ -1,6 +1,6 @@
-"""Shows figures with a menu that saves them as images; all figures in the app go through this module.
+"""Shows figures, each with a menu that saves it as an image. All figures of the app use this module.
 
-The browser creates the image from the figure on screen (assets/figures/), so a figure and its file cannot differ.
+The browser converts the figure on the screen (assets/figures/), so a figure and its file always match.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pages.ui.state import session
 
 draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
-# A chart, or a function that builds one. The function receives whether the chart is large, which decides how much to
-# show.
+# A chart, or a function that builds one. The argument of the function says whether the chart is large, as in lecture
+# mode; a large chart may show less.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILLING = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
-    """Return a `component` that is a figure; in lecture mode, its data contains `lecture: true`."""
+    """Register a JavaScript component that is a figure; in lecture mode, the component receives `lecture: true`."""
     drawn = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
@@ -49,14 +49,14 @@ def figure_component(entry: str) -> Any:
 def saveable(
     name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
 ) -> Iterator[None]:
-    """Context manager for the content of one figure; shows the "Save as" menu below the content.
+    """Context manager for the elements of one figure; afterwards, shows a "Save as" menu below them.
 
     Args:
         name: the name of the saved files, and of the figure's container on the page.
-        title: the description in the figure's caption. Text after a semicolon refers to the page and is left out.
-        sentence: the sentence to quote in the caption; None for the sentence that the page reads.
-        when: whether there is currently a figure to save.
-        label: the label of the menu, to distinguish two adjacent menus.
+        title: the figure's caption in a saved file, up to the first semicolon.
+        sentence: the sentence to quote in the caption; None for the sentence that the page shows.
+        when: whether to show the menu.
+        label: the label of the menu, in case a page has two menus side by side.
     """
     with st.container(key=f"figure_{name}", gap="xxsmall"):
         yield
@@ -75,14 +75,14 @@ def saveable(
 
 
 def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Show an Altair chart as a figure; in lecture mode, the chart fills its container.
+    """Show an Altair chart as a figure. In lecture mode, the chart fills its container.
 
     Args:
         chart: the chart, or a function that builds the chart.
         key: the key of the chart.
-        alt: a description of the chart; text after a semicolon says where the values are listed.
-        sentence: the sentence to quote in a saved figure's caption; None for the sentence that the page reads.
-        options: further options of `st.altair_chart`.
+        alt: a description of the chart. A part after a semicolon says where the values are listed; saved files omit it.
+        sentence: the sentence to quote in a saved file; None for the sentence that the page shows.
+        options: more options of `st.altair_chart`.
     """
     large = roles.large()
     if not isinstance(chart, FilledChart | AltairChart):
@@ -92,12 +92,14 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
-        # Streamlit only calls `to_dict`, so any object works whose `to_dict` returns the specification.
+        # Streamlit calls nothing but `to_dict`, so an object with this method is enough.
         st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, int], object], **options: Any) -> None:
-    """Draw a `matrix`; a click on a cell calls `clicked` with its row and column, from 0, before the next run."""
+    """Show a `matrix`. Clicking a cell calls `clicked` with the 0-based row and column, before the page's script runs
+    again.
+    """
 
     def picked() -> None:
         for cell in st.session_state[key].selection[PICK]:
@@ -107,9 +109,8 @@ def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, 
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
-    """Show a Plotly figure; arguments are those of `show_altair`."""
-    # Plotly's background does not always follow a theme change. A transparent one lets the page's background show
-    # through.
+    """Show a Plotly figure; the arguments are those of `show_altair`."""
+    # Make the background transparent, because Plotly does not always update it when the user changes the theme.
     figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
     if roles.large():
         figure, options = enlarged_plot(figure), {**options, **FILLING}
@@ -120,14 +121,14 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
 def show_figure_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = ""
 ) -> None:
-    """Show a table that is part of the main figure; in lecture mode, show it as text in a large font.
+    """Show a table that is part of the main figure. In lecture mode, show it in a large font, or show `words` instead.
 
     Args:
         table: the table.
         key: the key of the table.
-        digits: decimals for floating-point numbers.
-        wrapped: text columns that wrap, mapped to their widths in pixels.
-        words: Markdown that replaces the table in lecture mode; if empty, a large table is shown.
+        digits: decimal places of floating-point numbers.
+        wrapped: the width in pixels of each text column that wraps, by name.
+        words: Markdown that replaces the table in lecture mode; if empty, the table is shown.
     """
     if not roles.large():
         show_table(table, key, digits=digits, wrapped=wrapped)

@@ -1,4 +1,4 @@
-"""Shows maps side by side in one JavaScript component; hovering over a cell highlights that cell in all maps."""
+"""Shows maps side by side. When the user hovers over a cell, the same cell is highlighted in all maps."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ draw_maps = figure_component("attention_browser/side_by_side")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """One of the maps shown side by side.
+    """One of several maps that are shown side by side.
 
     Attributes:
         title: the title above the map.
         rows, columns: the labels.
-        values: [R, C], shown with four decimals.
-        mask: bool [R, C]; False marks a masked cell.
+        values: the values, [R, C], which are shown with four decimal places.
+        mask: bool [R, C]; False for masked cells.
         words: whether rows and columns are words, not tokens.
-        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0, and ALLOWED has two colours, for 1
-            and for masked cells.
-        measure: the name of the values, for the colour bar.
-        axes: the axis titles of rows and columns; None for the usual titles of an attention map.
+        scale: the colour scale: FIXED runs from 0 to 1, DIFFERENCE is centred on 0, ALLOWED has one colour for 1 and
+            one
+            for masked cells.
+        measure: what the values are, for the colour bar.
+        axes: the axis titles of the rows and the columns; None for those of an attention map.
     """
 
     title: str
@@ -46,7 +47,7 @@ class Map:
 
 
 def head_map(of: str, view: View, layer: int, head: int) -> Map:
-    """Return the map of one head, with a title that starts with `of`, the name of a model or text."""
+    """Return the attention map of one head; `of` names the model or text and starts the map's title."""
     axes = view.axes
     title = f"{of}: {TITLES[axes.kind]}, layer {layer + 1}, head {head + 1}"
     weights = rounded(view.weights[layer, head])
@@ -59,7 +60,7 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
     Args:
         maps: the maps.
         key: the key of the component.
-        sentence: the sentence to quote in a saved figure's caption; None for the sentence that the page reads.
+        sentence: the sentence to quote in a saved file; None for the sentence that the page shows.
     """
     with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):
         draw_maps(key=key, width="stretch", data={"sides": [_message(one) for one in maps]})

@@ -1,7 +1,4 @@
-"""Synchronises state between the server and a component.
-
-assets/shared/synced_state.js is the browser's side.
-"""
+"""Server side of the state shared with JavaScript components. The browser side is assets/shared/synced_state.js."""
 
 from __future__ import annotations
 
@@ -15,23 +12,23 @@ import streamlit as st
 from pages.ui.params.fields import Params
 from pages.ui.state import session
 
-# Session-state key for the number of the last request to any component.
+# Session-state key for the number of the last request, counted over all components.
 NUMBER = "_request"
 S = TypeVar("S")
 
 
 @dataclass(frozen=True)
 class StateRequest(Generic[S]):
-    """The server's request that a component show a state; a new number marks a new request."""
+    """A request to a component to show a state; the component ignores a number that it has already seen."""
 
     number: int
     state: S
 
 
 class SyncedState(Generic[S]):
-    """The last request to a component, and the state that the component shows, which the user may have changed since.
+    """The last request to a component, and the state that the component shows after changes by the user.
 
-    One object serves all sessions; each session stores both values under `key`.
+    One object serves all sessions: the values are stored in the session state, under `key`.
     """
 
     def __init__(self, key: str) -> None:
@@ -44,12 +41,13 @@ class SyncedState(Generic[S]):
         return shown
 
     def request(self, state: S, *, new: bool) -> StateRequest[S]:
-        """Return the request for a state.
+        """Return the request to send with the component's data.
 
         Args:
             state: the state to show.
-            new: whether the component does not show the state yet, because it was chosen by a link, by the back button,
-                or on another page. If False, the last request is repeated, and the component does not change.
+            new: whether the component must change to this state, for example after a click on a link. If False, return
+                the
+                last request again, which the component ignores.
         """
         if new:
             request = StateRequest(_new_number(), state)
@@ -61,29 +59,29 @@ class SyncedState(Generic[S]):
     def received(self, sent: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
-        Nothing is recorded if the browser has not yet received the last request, which will replace the user's choice.
-        The next script run then requests the choice again. The same applies if the request was forgotten, and the
-        script run that should have made a new one ended early.
+        A message that does not answer the last request is ignored. If the browser has not received that request, the
+        request will replace the user's choice. If an interrupted script run dropped the request, the next script run
+        makes a new one.
 
         Args:
-            sent: the component's message, which is untrusted.
-            state: the state described by the message.
+            sent: the untrusted message from the component.
+            state: the new state, as parsed from the message.
         """
         request, _ = st.session_state.get(self.key, (None, None))
         if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
-        """Forget the request and the shown state, so that the next request counts as new even for the same state."""
+        """Forget the last request and the state shown, so that the next request counts as new."""
         st.session_state.pop(self.key, None)
 
 
 def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[], None]]:
-    """Return the message that asks a component to show URL parameters, and the callback for its state "params".
+    """Return the message that asks a component to show URL parameters, and the callback for changes by the user.
 
     Args:
         key: the key of the component.
-        params: the page's URL parameters, which the user can change in the component.
+        params: the page's URL parameters.
     """
     synced: SyncedState[Params] = SyncedState(f"_{key}_params")
     stays = session.was_drawn(key) and synced.shown == params
@@ -98,6 +96,6 @@ def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[]
 
 
 def _new_number() -> int:
-    """Return an unused request number. It is based on the time, because an open page may outlive the server process."""
+    """Return an unused request number, based on the time, because an open page may outlive the server process."""
     st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
     return st.session_state[NUMBER]

@@ -1,7 +1,7 @@
-"""One-line text box that keeps text that the user has typed but not yet submitted.
+"""One-line text box that keeps unsubmitted text.
 
 Streamlit's own text box loses unsubmitted text when the user leaves the page. In this JavaScript component, the browser
-stores the text being typed, and the session stores the submitted text.
+stores the typed text, and the session stores the submitted text.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def text_box(
     asked: int = 0,
     belongs: str = "",
 ) -> None:
-    """Show the text box and its button; pressing Enter clicks the button.
+    """Show a text box with a button. Pressing Enter clicks the button.
 
     Args:
         key: the key of the component, under which the browser also stores the typed text.
-        text: the text that was last submitted, or chosen in another way.
+        text: the submitted text, or a text that was chosen in another way.
         on_submit: called with the typed text, before the page's script runs again.
         label: the label of the box.
-        placeholder: the text shown in an empty box.
+        placeholder: the text in an empty box.
         button: the label of the button.
-        help: the box's tooltip.
-        primary: whether the button is the page's primary one.
-        asked: a request number; a higher number than before makes the box show `text`, even while the user types.
-        belongs: the context of the typed text; when the context changes, the box discards the typed text.
+        help: the tooltip of the box.
+        primary: whether the button is the page's primary button.
+        asked: a request number; if it grows, the box shows `text`, even while the user types.
+        belongs: the context of the typed text; if it changes, the box discards the typed text.
     """
 
     def store() -> None:

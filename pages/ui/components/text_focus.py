@@ -8,7 +8,7 @@ draw_focus = component("text_focus/text_focus")
 
 
 def ask_for_a_word(label: str, text: str) -> None:
-    """Focus a text box with its last word selected, once per text.
+    """Move the focus to a text box and select its last word; do this only once for each text.
 
     Args:
         label: the label of the text box.

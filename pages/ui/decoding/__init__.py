@@ -1,1 +1,1 @@
-"""The "Decoding step by step" page."""
+"""The "Decoding step by step" page: one text with all steps, and a comparison of decoding methods."""

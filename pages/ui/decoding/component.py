@@ -1,4 +1,4 @@
-"""A JavaScript component that shows decoding step by step; it receives a translation once, with all steps."""
+"""JavaScript component that shows how a text is decoded. The browser receives all steps in one message."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ P = TypeVar("P", bound=DecodingParams)
 
 @dataclass(frozen=True)
 class DecodingView:
-    """The state that the component shows: the decoding parameters, and the chosen layer and head."""
+    """State of the component that the user can change: the decoding parameters, and the layer and head shown."""
 
     params: DecodingParams
     layer: int
@@ -41,7 +41,7 @@ draw_steps = figure_component("decoding_steps/decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
-    """Show how the model decodes a translation, step by step.
+    """Show, step by step, how the model decodes a translation.
 
     Args:
         reading: the sentence and its model run.
@@ -56,7 +56,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         head = choice.layer, choice.head
         return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
 
-    # The session keeps callbacks until it expires, so none of them may hold a trace.
+    # Streamlit keeps callbacks as long as the session, so they must not hold a trace.
     def restarted() -> None:
         forget_visited()
         session.store(DecodingParams(show=params.show, search=given))
@@ -69,7 +69,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         model.tokenizer,
         lambda text: model.tokenizer.encode_ids(text, end=False),
         message,
-        # `search` makes the page ignore a translation given by the user, so set it only if there is one.
+        # With `search`, the page ignores a translation supplied by the user, so set it only if there is one.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
         read=lambda: use_on_all_pages(written, own, params, model.tokenizer),
@@ -89,22 +89,22 @@ def draw_decoding(
     restart: Callable[[], None],
     read: Callable[[], None] = lambda: None,
 ) -> None:
-    """Show a decoded text step by step, and store the user's choices.
+    """Show a decoded text step by step, and store what the user chooses.
 
     Args:
         key: the key of the component.
         traced: the decoded text.
-        params: the parameters that produced the text; changed parameters are stored in the same class.
-        choice: the head that is shown; a newly chosen head is stored in the same class.
+        params: the parameters that produced the text; changes are stored in an object of the same class.
+        choice: the head shown; another choice is stored in an object of the same class.
         tokenizer: provides the token labels.
         encode: converts a typed word to token ids.
-        message: returns the message for the browser, given the state to show.
+        message: returns the message to the browser, given the state that the browser should show.
         store: stores changed parameters.
-        restart, read: called when the user clicks the button of that name.
+        restart, read: called when the user clicks the "restart" or "read" button.
     """
     layers, heads = traced.trace.decoder.shape[:2]
     if session.params(type(params)).step > params.step:
-        # A slide opened at its end requests a step beyond the last one.
+        # A slide that opens at its last step requests a step beyond the end.
         session.update(type(params), step=params.step)
         session.rewrite_address()
     session.note_head(choice)
@@ -128,10 +128,10 @@ def draw_decoding(
 
     def restarted() -> None:
         restart()
-        # Make the next request count as new, even if its state is the same.
+        # Treat the next state as a new request, even if it equals the last one.
         SYNCED.forget()
 
-    # The component shows two figures: one step of the text and, below it, the tree of a beam search.
+    # The component contains two figures: one step of the text and, below it, the beam-search tree.
     with (
         saveable(
             "beam_tree", "The beam-search tree", when=traced.translation.tree is not None, label="Save as (the tree)"
@@ -150,17 +150,17 @@ def draw_decoding(
 
 
 def with_typed(typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P]) -> P | None:
-    """Return parameters that continue the text with a word that the user typed; None if no word was typed.
+    """Return parameters that continue the text with a word that the user typed; None if there is no valid word.
 
     Args:
-        typed: the browser's untrusted message: the parameters up to the word, and the word as `text`.
+        typed: untrusted browser message: the parameters up to the word, and the word as `text`.
         tokenizer: the vocabulary.
         encode: converts the word to token ids.
-        of: the parameter class.
+        of: the class of the parameters.
     """
     if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):
         return None
     params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
-    # One token above the limit is enough to trigger the error message.
+    # Keep one token more than allowed, so that the usual error message appears.
     tokens = encode(typed["text"][:MAX_CHARACTERS])[: MAX_TOKENS + 1]
     return replace(params, forced=(*params.forced, *tokens)) if tokens else None

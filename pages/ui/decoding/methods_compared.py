@@ -1,4 +1,4 @@
-"""Compares decoding methods on one sentence."""
+"""Compares greedy decoding, beam search and sampling on one sentence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
 
 SAMPLES = 3
-# Row height in pixels; Streamlit wraps long text only in rows of at least twice the usual height.
+# Height of a row in pixels: twice the usual height, because Streamlit wraps text only in rows of at least this height.
 ROW_HEIGHT = 72
-# Columns whose values are in nats.
+# Columns with values in nats.
 NATS = ("log-probability", "per token")
 
 
 def show_methods_compared(reading: Reading) -> None:
-    """Show an expander that compares greedy decoding, beam search and three samples; nothing is computed while it is
-    closed.
+    """Show an expander with the translations by greedy decoding, beam search and three samples.
+
+    The translations are computed only while the expander is open.
     """
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
@@ -69,7 +70,7 @@ def show_methods_compared(reading: Reading) -> None:
             },
         )
         st.caption(
-            f"These are the settings above: length penalty {params.length_penalty:g}, temperature "
+            f"The settings are those chosen above: length penalty {params.length_penalty:g}, temperature "
             f"{params.temperature:g}. The log-probability is that of the whole translation, including the end symbol; "
             "beam search looks for a high one, sampling does not. The last column shows the work: beam search extends "
             f"up to {params.beam_size} hypotheses in parallel, the other methods only one. Times are not shown, "
@@ -79,11 +80,11 @@ def show_methods_compared(reading: Reading) -> None:
 
 
 def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
-    """Return a table with one row per method.
+    """Return a table of translations with one row per decoding method.
 
     Args:
-        found: each method's translation.
-        target: the target language, which is the heading of the translations.
+        found: the translations, by method.
+        target: the target language, used as column heading.
     """
     return pd.DataFrame(
         [

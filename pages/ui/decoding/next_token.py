@@ -1,4 +1,4 @@
-"""The bet on the "Decoding step by step" page: at the model's least certain step, which token is second most likely?"""
+"""The bet on the "Decoding step by step" page: at the least certain step, which token is second most likely?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
-# Number of choices. The most likely token is not among them, because the translation shows it.
+# Number of choices. The most likely token is excluded, because the translation shows it.
 COUNT = 4
 
 
 def next_token(reading: Reading) -> Bet:
-    """Return the bet on the step whose next-token distribution has the highest entropy."""
+    """Return a bet about the step whose next-token distribution has the highest entropy."""
     return of_trace(reading.trace, reading.tokenizer)
 
 

@@ -1,4 +1,4 @@
-"""Encodes a translation for the browser: each step with its candidates, and every head's attention."""
+"""Encodes a decoded text for the browser: the steps with their candidates, and the attention of every head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.text.normalisation import normalise
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import HypothesisState, SearchTree, TracedTranslation
 
-# Short descriptions of the decoding methods, for translators and language models.
+# Short descriptions of the decoding methods.
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
@@ -31,18 +31,18 @@ def decoding_payload(
     head: tuple[int, int],
     languages: Languages,
 ) -> bytes:
-    """Return a message of `attention_atlas.browser.wire` with every step, and all attention weights encoded as codes.
+    """Return a message in the format of `attention_atlas.browser.wire`, with all steps and all attention weights.
 
-    Decoder codes are [L * H + 1, T, B + T], where B is the number of tokens in a language model's given text.
-    Cross-attention codes are [L * H + 1, T, S]. The last plane of each is the mean over all heads.
+    Attention weights are encoded as codes: decoder codes [L * H + 1, T, B + T], and cross-attention codes [L * H + 1,
+    T, S]. B is the number of tokens in the text given to a language model. The last plane is the mean over all heads.
 
     Args:
-        traced: the translation to show.
-        visited: all translations that the user has visited.
-        params: the parameters that produced the translation.
+        traced: the decoded text.
+        visited: all decoded texts that the user has viewed.
+        params: the parameters that produced `traced`.
         tokenizer: provides the token labels.
-        asked: the state that the browser should show, and the request number.
-        head: the layer and head whose attention rows are shown for a node of the beam-search tree.
+        asked: the state that the browser should show, and the number of the request.
+        head: the layer and head to show at a node of the beam-search tree.
         languages: the model's source and target languages.
     """
     trace = traced.trace
@@ -79,13 +79,13 @@ def decoding_payload(
 
 
 def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return the codes of weights [L, H, T, C], followed by the codes of their mean over all heads."""
+    """Return the codes of attention weights [L, H, T, C], followed by the codes of the mean over all heads."""
     every = weights.reshape(weights.shape[0] * weights.shape[1], *mask.shape)
     return codes(np.concatenate([every, weights.mean((0, 1))[None]]), mask).ravel()
 
 
 def first_row(traced: TracedTranslation) -> int:
-    """Return the trace row that predicts the first new token, after the text given to a language model."""
+    """Return the first trace row that predicts a new token; earlier rows predict the text given to a language model."""
     return len(traced.trace.predicted_tokens) - len(traced.translation.tokens)
 
 
@@ -119,7 +119,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     forced = traced.translation.prefix
     if not forced:
         return None
-    # Do not decode the forced tokens alone: the last one may be an incomplete character that later tokens complete.
+    # Do not decode the forced tokens alone, because a later token may complete the last character.
     spans = [token.span for token in traced.translation.tokens[: len(forced)] if token.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
     return {"text": visible(text), "count": len(forced), "given": not params.forced}
@@ -130,11 +130,11 @@ def _visited(
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.tokens[:parts])
-    # If two translations first differ within a multi-byte character, no common text is shown.
+    # Show no common text if two translations first differ within a multi-byte character.
     common = common if other.text.startswith(common) else ""
     current = other.tokens == tuple(token.id for token in traced.translation.tokens)
-    # Several methods may produce the same translation. For the translation on display, use the method that the user
-    # chose.
+    # Several methods may produce the same translation. For the translation that is shown, name
+    # the method that the user chose.
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.tokens)
     return {
@@ -151,11 +151,11 @@ def _visited(
 
 
 def shown_nodes(tree: SearchTree, size: int) -> list[int]:
-    """Return the indices of the nodes to draw: all surviving nodes, and the best pruned nodes of each step.
+    """Return the indices of the nodes to draw: all surviving hypotheses, and the best pruned ones of each step.
 
     Args:
         tree: the tree of a beam search.
-        size: the beam size, which is also the maximum number of pruned nodes per step.
+        size: the beam size, and the maximum number of pruned hypotheses per step.
     """
     shown = []
     pruned: dict[int, int] = {}

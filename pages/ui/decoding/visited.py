@@ -1,4 +1,4 @@
-"""The translations of one sentence that the user has visited, starting with the model's own."""
+"""The translations of one sentence that the user has viewed, including the model's own translation."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"
-# Maximum number of listed translations, as many as fit on a screen; the model's own is always kept.
+# Maximum number of listed translations, so that all fit on a screen. The model's own is never dropped.
 MAX_VISITED = 8
 DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed")
 
 
 @dataclass(frozen=True)
 class Visited:
-    """A decoded translation that the user has visited.
+    """A decoded translation that the user has viewed.
 
     Attributes:
         tokens: token ids, including the end symbol.
         text: the text of the translation.
         log_prob: the log-probability, in nats.
         params: parameters that reproduce the translation.
-        given: whether the user supplied this translation for the model to read.
+        given: whether the user typed this translation.
         read: whether the other pages show this translation.
     """
 
@@ -44,13 +44,13 @@ class Visited:
     read: bool = False
 
     def differs_from(self, other: Visited) -> int:
-        """Return the first step at which two translations differ; if they do not, the length of this translation."""
+        """Return the 0-based step at which this translation first differs from `other`; its length if it never does."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
 
 
 def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
-    """Return the translation that the user's parameters produce, and the parameters without invalid values.
+    """Return the translation that the user's parameters produce, and the parameters that were used.
 
     If the parameters are invalid, show a message with the reason, and return the model's own translation.
     """
@@ -58,7 +58,7 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     params = session.params(DecodingParams).within(model.config.target_vocabulary, model.tokenizer.symbols)
     forced = params.forced
     if params.free and reading.given:
-        # Force every token of the translation that the user supplied.
+        # Force all tokens of the translation that the user typed.
         forced = tuple(token.id for token in reading.trace.predicted_tokens)
     asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
@@ -71,7 +71,9 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
 
 
 def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
-    """Return all visited translations of this sentence, including the current one."""
+    """Return all translations of this sentence that the user has viewed: the model's own first, then the others, oldest
+    first.
+    """
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
     first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
@@ -80,7 +82,7 @@ def visited_translations(reading: Reading, traced: TracedTranslation, params: De
     others = others if before == sentence else ()
     ids = tuple(token.id for token in traced.translation.tokens)
     given = reading.given and params.free
-    # The user may supply another translation later, so store this one's tokens as forced tokens.
+    # Keep the tokens of a typed translation as forced tokens, because the user may type another translation later.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
     taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.tokens not in (first.tokens, *(other.tokens for other in others)):
@@ -96,7 +98,7 @@ def forget_visited() -> None:
 
 @dataclass(frozen=True)
 class Written:
-    """A decoded translation: only tokens and text, without the values computed for it."""
+    """The tokens and text of a decoded translation, without the values that the model computed."""
 
     tokens: tuple[int, ...]
     text: str
@@ -111,16 +113,16 @@ def ids_of(tokens: Sequence[Token]) -> tuple[int, ...]:
 
 
 def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
-    """Make all pages show a decoded translation, or the model's own if both are the same.
+    """Make all pages show a decoded translation.
 
     Args:
         written: the decoded translation.
-        own: token ids of the model's own translation.
-        params: the parameters that produced the translation.
+        own: token ids of the model's own translation. If `written` has the same tokens, pages show the model's own.
+        params: the parameters that produced `written`.
         tokenizer: the tokenizer of the target language.
     """
     is_own = written.tokens == own
-    # Keep showing the decoding on this page, and do not treat the translation as one that the user supplied.
+    # On this page, keep showing how the translation was decoded: do not treat it as a translation that the user typed.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")
@@ -131,15 +133,16 @@ def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingPar
 def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Describe in words how a translation was decoded.
 
-    The other pages receive only its text, which may be tokenized differently.
+    Other pages receive only the text of the translation. If this text is split into other tokens there, the description
+    says so.
     """
     again = tuple(tokenizer.encode_ids(written.text))
-    # Compare only the end, because the decoded tokens may start with a language code.
+    # Decoded tokens may start with a language code, so compare only the end.
     if again == written.tokens[-len(again) :]:
         return params.in_words
     return f"{params.in_words}; read from its text, which is tokenized differently from what was decoded"
 
 
 def decoded(params: DecodingParams) -> dict[str, object]:
-    """Return the parameters that determine the decoded text."""
+    """Return the parameters on which the decoded text depends."""
     return {name: value for name, value in asdict(params).items() if name in DECODED}

@@ -1,1 +1,1 @@
-"""The "Gallery of heads" page."""
+"""The exhibits of the "Gallery of heads" page."""

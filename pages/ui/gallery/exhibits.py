@@ -1,4 +1,4 @@
-"""The gallery's exhibits, all shown by one JavaScript component."""
+"""Shows the gallery's exhibits: heads with a describable behaviour, and sentences that illustrate each head best."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
-# Session-state key for the clicked exhibit and example, kept until the script run caused by the click reaches the
-# gallery.
+# Session-state key for the exhibit and example that the user clicked, kept until the
+# next script run reaches the gallery.
 CLICKED = "_clicked_exhibit"
 
 draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
-    """Show the exhibits found in this model, and list the ones that were not found; clicking an exhibit opens the head.
+    """Show the exhibits found in a model, and list those not found; clicking an exhibit opens the head.
 
     Args:
-        gallery: the gallery computed for the translator.
+        gallery: the gallery computed for the model.
         translator: the model.
     """
     languages = translator.languages
@@ -64,12 +64,13 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     st.caption(
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
         f"should look is decided from the text alone. A card needs a head with {DOES:.0%} of its attention there. "
-        f"Unless the card shows a general rule, this share must also exceed by {MARGIN:.0%} what general rules explain."
+        f"If the card does not show a general rule, this share must also be {MARGIN:.0%} above what general rules "
+        "explain."
     )
 
 
 def _not_found(exhibit: Exhibit, languages: Languages) -> str:
-    """Return Markdown that states, with the best head's numbers, that no head does an exhibit's task."""
+    """Return Markdown that states that no head has a certain behaviour, and how close the best head comes."""
     rule = ""
     if exhibit.rule and exhibit.share >= DOES:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
@@ -81,9 +82,9 @@ def _not_found(exhibit: Exhibit, languages: Languages) -> str:
 
 
 def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
-    """Return the exhibit and example named by an untrusted message; None if the message is invalid.
+    """Return the exhibit and example that an untrusted browser message names; None if the message is invalid.
 
-    A message that names only a head gets the head's best example.
+    If the message names no example, return the exhibit's best one.
     """
     if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
         return None
@@ -94,7 +95,7 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
 
 
 def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
-    """Return the URL parameters that open a head on an example sentence, with the words of the link pinned."""
+    """Return URL parameters that open an exhibit's head on an example sentence, with the linked words pinned."""
     chosen = replace(
         session.attention(),
         layer=exhibit.layer,
@@ -108,7 +109,7 @@ def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
 
 
 def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
-    """Return an exhibit's data for the browser."""
+    """Return an exhibit as data for the JavaScript component."""
     (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
@@ -127,12 +128,12 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 
 def shown(label: str) -> str:
-    """Return a word or token as displayed to users; a lone space is made visible."""
+    """Return a label as shown to users; a single space is shown as a visible character."""
     return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
-    """Return an example sentence's data for the browser: the word that looks, and the weight of each word looked at."""
+    """Return an example sentence as data for the JavaScript component: the attending word, and each word's weight."""
     labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
     read, written = shown(example.read), shown(example.written)
     if exhibit.kind == "encoder":

@@ -1,1 +1,1 @@
-"""Controls that choose an attention kind, layer and head, and text with links to heads."""
+"""Widgets that choose an attention kind, layer and head, and text with links to heads."""

@@ -1,4 +1,4 @@
-"""Controls that choose an attention kind, layer and head on pages without the attention browser."""
+"""Widgets that choose an attention kind, layer and head on pages without the attention browser."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.values.trace import Kind, Trace
 def pick_kind(
     kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
 ) -> Kind:
-    """Return the chosen attention kind; show the control that chooses it if the model has several.
+    """Show a control for the attention kind if the model has several kinds, and return the chosen kind.
 
     Args:
         kinds: the model's attention kinds.
         of: the class of the page's parameters.
         titles: the titles of the attention kinds.
-        options: further options of `st.segmented_control`.
+        options: more options of `st.segmented_control`.
     """
     chosen = shown_kind(kinds, of)
     if len(kinds) > 1:
@@ -41,19 +41,19 @@ def pick_kind(
 
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
-    """Return the chosen attention kind, or the model's first one if the model does not have the chosen one."""
+    """Return the attention kind that the user chose; the model's first kind if the model lacks the chosen one."""
     chosen = session.params(of).kind
     return chosen if chosen in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
-    """Show select boxes for layer and head; return the choice, limited to the model's layers and heads.
+    """Show select boxes for layer and head, and return the choice, limited to what the model has.
 
     Args:
         reading: the text and its attention maps.
         kind: the attention kind.
-        page: the prefix of the boxes' keys.
-        head: whether the user chooses a head as well as a layer.
+        page: the prefix of the widgets' keys.
+        head: whether to show a select box for the head, too.
     """
     counts = reading.trace.attention(kind).shape[:2]
     choice = reading.choice(kind)
@@ -73,10 +73,9 @@ def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) 
 
 
 def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
-    """Return row and column of the pinned cell; if no cell is pinned, those of the chosen head's strongest link.
+    """Return row and column of the pinned cell; if no cell is pinned, those of the head's strongest link.
 
-    Links to special tokens count only if there are no others, because idle heads park their attention on special
-    tokens.
+    Idle heads attend mostly to special tokens. Therefore a link to a special token counts only if there are no others.
     """
     weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
     rows, columns = weights.shape

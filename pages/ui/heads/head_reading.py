@@ -1,4 +1,4 @@
-"""Protocols for a text and its model run, used by pages about heads with any type of model."""
+"""Protocols for a text that a model has read. Pages about heads use them to support every type of model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from transformer.values.weights import Weights
 
 
 class MapReading(Protocol):
-    """A text and its attention maps. The trace lists the model's parts in `Trace.kinds`, `Trace.stacks` and
-    `Trace.parts`.
+    """A text and its attention maps.
+
+    `Trace.kinds`, `Trace.stacks` and `Trace.parts` say which parts the model has.
     """
 
     @property
@@ -28,55 +29,55 @@ class MapReading(Protocol):
 
     @property
     def translator(self) -> Translator | None:
-        """The model if it is a translator; else None. Only translators have measurements over many sentences."""
+        """The translator that read the text; None for any other model. Only translators have measurements over many
+        sentences.
+        """
         ...
 
     @property
     def maps(self) -> HeadMaps:
-        """The pages that open the model's heads."""
+        """The pages that show the model's attention maps."""
         ...
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of all heads of an attention kind on this text."""
+        """Return the metrics of all heads of an attention kind, measured on this text."""
         ...
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the head to show for an attention kind: the user's choice, or else the most informative head."""
+        """Return the head to show for an attention kind: the user's choice, or the most informative head."""
         ...
 
 
 class HeadReading(MapReading, Protocol):
-    """A text that one of this app's own models has read."""
+    """A text that one of this app's models has read, as opposed to attention maps loaded from a file."""
 
     @property
     def config(self) -> TransformerConfig: ...
 
     @property
     def tokenizer(self) -> TextVocabulary:
-        """The tokenizer of the text that the model writes."""
+        """The tokenizer for the text that the model writes."""
         ...
 
     @property
     def languages(self) -> Languages | None:
-        """The model's source and target languages; None if the model does not translate."""
+        """The source and target languages; None if the model does not translate."""
         ...
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return a trace with all intermediate values; `interventions` may switch the mask off."""
+        """Return a trace with all intermediate values of a model run, with or without interventions."""
         ...
 
-    def weights(self) -> Weights:
-        """Return the model's parameters."""
-        ...
+    def weights(self) -> Weights: ...
 
 
 class TracedReading(HeadReading, Protocol):
-    """A text with a cached trace that further model runs build on."""
+    """A text with a cached trace, on which other model runs are based."""
 
     @property
     def runs(self) -> CachedRuns: ...
 
     @property
     def details_run(self) -> Run[Any]:
-        """The run that produces the trace with all intermediate values."""
+        """The model run that returns a trace with all intermediate values."""
         ...

@@ -1,4 +1,4 @@
-"""The pages that show attention maps, and functions that open a head on these pages."""
+"""The pages that show attention maps, and links and buttons that open a head on these pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ from transformer.values.trace import Kind
 
 @dataclass(frozen=True)
 class KindPage:
-    """The page for one attention kind: its script, its title, and a description of which words look at which."""
+    """The page for one attention kind.
+
+    Attributes:
+        path: the page script.
+        title: the title of the page.
+        looks: a description of which words attend to which, with {source} and {target} in place of language names.
+    """
 
     path: str
     title: str
@@ -32,11 +38,10 @@ class KindPage:
 
     @property
     def address(self) -> str:
-        """The page's URL path."""
         return PurePosixPath(self.path).stem
 
     def subtitle(self, languages: Languages) -> str:
-        """Return the description of which words look at which, with the names of the model's languages."""
+        """Return the description of which words attend to which, with the names of the languages filled in."""
         return self.looks.format(source=languages.source.name, target=languages.target.name)
 
 
@@ -52,12 +57,12 @@ PAGES: dict[Kind, KindPage] = {
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """The pages that show the maps of a model's heads.
+    """The pages that show a model's attention maps.
 
     Attributes:
         pages: the page for each of the model's attention kinds.
-        params: the parameter class that stores the chosen head.
-        also: returns further parameters that a page needs to show the maps of an attention kind.
+        params: the class of the parameters that store the chosen head.
+        also: returns any other parameters that a page needs to show an attention kind.
     """
 
     pages: Mapping[Kind, KindPage]
@@ -65,11 +70,11 @@ class HeadMaps:
     also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
-        """Return the parameters that choose a head; layer and head are 0-based."""
+        """Return the parameters that choose a head, given by 0-based layer and head."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
     def prepare(self, kind: Kind) -> None:
-        """Store the further parameters for an attention kind; call this in a callback or before switching pages."""
+        """Store the parameters that `also` returns. Call this in a callback or before switching to another page."""
         for value in self.also(kind):
             session.store(value)
 
@@ -78,32 +83,32 @@ class HeadMaps:
 MAPS = HeadMaps(PAGES)
 
 
-# Session-state key for the head that was clicked in a chart, kept until the script run caused by the click reaches the
-# chart.
+# Session-state key for a head that the user clicked in a chart, kept until the next script run reaches the chart.
 CLICKED = "_clicked_head"
 
 
 def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
-    """Choose a head and switch to the page for its attention kind; layer and head are 0-based."""
+    """Open a head on the page for its attention kind; `layer` and `head` are 0-based."""
     session.store_attention(maps.at(layer, head))
     maps.prepare(kind)
     st.switch_page(maps.pages[kind].path)
 
 
 def head_title(kind: Kind, layer: int, head: int) -> str:
-    """Return the name of a head for use in a sentence; layer and head are 0-based."""
+    """Return a head's name for use within a sentence; `layer` and `head` are 0-based."""
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
 def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
-    """Return `head_title` as a Markdown link that opens the head in a new tab, so that the current page keeps its
-    results.
+    """Return a head's name as a Markdown link.
+
+    The link opens a new browser tab, so that the current page keeps what it has computed.
 
     Args:
         kind: the attention kind.
         layer, head: the head, 0-based.
-        maps: the pages that show the model's heads.
-        row: the 0-based row to pin, with no other pins; None leaves the pins unchanged.
+        maps: the pages that show the model's attention maps.
+        row: the 0-based row to pin instead of the user's pins; None keeps the user's pins.
     """
     chosen, pins = maps.at(layer, head), session.params(PinParams)
     if row is not None and maps.params is AttentionParams:
@@ -122,8 +127,8 @@ def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: 
     Args:
         kind: the attention kind.
         layer, head: the head, 0-based.
-        name: makes the button's key unique on the page.
-        maps: the pages that show the model's heads.
+        name: the prefix of the button's key, which must be unique on the page.
+        maps: the pages that show the model's attention maps.
     """
     if st.button(
         f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
@@ -143,17 +148,17 @@ def chart_of_heads(
     head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
     maps: HeadMaps = MAPS,
 ) -> None:
-    """Show a chart whose marks represent heads; clicking a mark opens the head.
+    """Show a chart in which each mark stands for a head; clicking a mark opens the head.
 
     Args:
-        chart: a chart with a selection `PICK` of both fields.
-        kind: the attention kind of all heads; None if each mark has a field `kind`. A mark without `kind` opens
+        chart: a chart with a selection named `PICK` that returns both `fields`.
+        kind: the attention kind of all heads; None if each mark has a field `kind`. A mark without this field opens
             nothing.
         key: the key of the chart.
         description: a text alternative for users who cannot see the chart.
-        fields: the fields that hold a mark's 1-based layer and head.
-        head_at: returns the 0-based layer and head of a mark; None if `fields` hold them.
-        maps: the pages that open the heads.
+        fields: the names of the fields with a mark's 1-based layer and head.
+        head_at: returns the 0-based layer and head of a mark; None to read them from `fields`.
+        maps: the pages that show the model's attention maps.
     """
 
     def clicked() -> None:

@@ -1,4 +1,4 @@
-"""Shows a paragraph with links to heads."""
+"""Shows a paragraph in which the names of heads are links."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 
 draw_prose = component("prose/prose")
-# Session-state key for the clicked head's attention kind, kept until the script run caused by the click reaches the
-# paragraph.
+# Session-state key for the attention kind of the clicked head, kept until the next script run reaches the paragraph.
 CLICKED = "_clicked_link"
 
 
 def prose(
     key: str, parts: list[str | HeadLink], maps: HeadMaps = MAPS, *, opened: Callable[[], None] | None = None
 ) -> None:
-    """Show a paragraph; clicking a head opens the head's map.
+    """Show a paragraph in which clicking a head opens the head's attention map.
 
     Args:
         key: the key of the component.
         parts: plain texts and heads, in reading order.
-        maps: the pages that open the heads.
-        opened: called after a click on a head, before the page's script runs again.
+        maps: the pages that show the model's attention maps.
+        opened: called when the user clicks a head, before the page's script runs again.
     """
     if not parts:
         return

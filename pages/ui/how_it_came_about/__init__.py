@@ -1,1 +1,1 @@
-"""The "How it came about" page: the attribution graph of a predicted token, and the terms of one attention score."""
+"""The "How it came about" page: a predicted token's attribution graph, and the terms of one attention score."""

@@ -1,4 +1,4 @@
-"""The attribution graph as a chart: layers from bottom to top, source on the left, prefix on the right. Pure."""
+"""Draws an attribution graph: layers from bottom to top, source on the left, prefix on the right. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pages.ui.how_it_came_about.tables import GROUPS, bias_index, bias_table, co
 from pages.ui.text.number_format import typeset
 from transformer.attribution.graph import AttributionGraph, PrunedGraph
 
-# The shape for each type of node in GROUPS.
+# Point shapes of the node types in GROUPS.
 SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "square")
-# Number of points per curve.
+# Number of points in the curve of an edge.
 STEPS = 25
-# Heights by which an edge may be bent, in order of preference.
+# Possible heights of an edge's curve, the most preferred first.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
-# The axis title explains the short labels of heads.
+# Axis title that explains the labels of heads.
 LABELS = "layer (5.6: head 6 of layer 5)"
-# Column titles of effects, in logits. Both say what a path adds, so cutting the path removes it.
+# Column titles of effects in logits. An effect is what a path adds and what cutting the path removes.
 ADDS, ADDED = "adds, predicted", "adds, measured"
 
 
@@ -35,20 +35,21 @@ def graph_chart(
     paths: pd.DataFrame,
     picked: int,
 ) -> alt.LayerChart:
-    """Return a chart of nodes and edges; clicking an edge sets the selection `PICK`, whose field `path` is 1-based.
+    """Return a chart of nodes and edges. Clicking an edge sets the selection `PICK`, which has the 1-based field
+    `path`.
 
-    Edges from bias nodes are dotted, and their numbers follow those of the paths. An edge that was cut has the width
-    and the sign of its measured effect; any other edge has those of its predicted effect.
+    Edges from bias nodes are dotted and numbered after the paths. Width and colour show the measured effect of an edge
+    that was cut, and the predicted effect of any other edge.
 
     Args:
         graph: the attribution graph.
         drawn: the part of the graph to draw.
-        question: the predicted token, and the labels of all tokens.
-        nodes: the table made by `node_table`.
-        paths: the table made by `path_table`, with an optional column of measured effects.
+        question: the predicted token to explain, and the labels of all tokens.
+        nodes: a table made by `node_table`.
+        paths: a table made by `path_table`, to which a column of measured effects may be added.
         picked: the 0-based number of the highlighted edge.
     """
-    # Paths have the first numbers, from 1. Edges from bias nodes, which cannot be cut, have the numbers after them.
+    # Number the paths from 1, then the edges from bias nodes, which cannot be cut.
     biases = bias_table(graph, drawn, question)
     ends = [
         *((graph.senders[edge], graph.receivers[edge]) for edge in drawn.edges),
@@ -141,12 +142,12 @@ def graph_chart(
 
 
 def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
-    """Return the points of the edges between drawn nodes; the column `path` is the edge's 1-based number."""
+    """Return the points of all edges; the column `path` is the 1-based number of the edge."""
     curves, width = [], float(nodes.x.max() - nodes.x.min()) + 1
     for number, (sender, receiver) in enumerate(ends, start=1):
         start, end = nodes.loc[sender], nodes.loc[receiver]
         at = np.linspace(0, 1, STEPS)
-        # Bend edges that pass other nodes of the same token, so that the edges can be distinguished.
+        # Bend an edge that passes other nodes of the same token, so that it does not cover other edges.
         bend = 0.018 * width * max(0.0, end.y - start.y - 0.5) * (abs(end.x - start.x) < 1)
         curves.append(
             pd.DataFrame(
@@ -162,7 +163,7 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
-    """Return the height by which to bend an edge to another token so that the edge avoids all nodes in between."""
+    """Return the height of the curve that lets an edge between two tokens avoid all nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0
@@ -174,7 +175,7 @@ def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 def _unseen_tokens(
     graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
-    """Return a chart with the labels of columns whose token node is not drawn."""
+    """Return a chart layer that labels the columns of tokens without a node."""
     nodes = drawn_nodes(graph, drawn)
     seen = {column_of(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(

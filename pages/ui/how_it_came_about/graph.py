@@ -1,4 +1,4 @@
-"""The attribution graph of a predicted token, and one of its paths: predicted effect, ablation and measured effect."""
+"""Shows the attribution graph of a predicted token, and predicted and measured effects of the graph's paths."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from transformer.surveys.paths import PathStatistics, path_statistics
 
 
 def show_graph(reading: TracedReading) -> None:
-    """Show the graph, the chosen path, and the conclusions that the measurements allow."""
+    """Show the graph, one path that the user can cut, and the conclusions that the measurements allow."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = pick_question(reading)
         st.number_input("Maximum nodes", step=5, width=140, **bind_number(GraphParams, "most"))
@@ -61,14 +61,14 @@ def show_graph(reading: TracedReading) -> None:
     st.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
         **bind(GraphParams, "every"),
-        help="Each path is cut in a run of its own; all others stay.",
+        help="For each path, the model runs once with only this path cut.",
     )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
         f"{'Measured' if params.every else 'Predicted'} effects; {1 - drawn.kept:.0%} of them are left out",
         rows=2,
     ):
-        # A chart remembers its last click, so use a new chart when a path is chosen in another way.
+        # Streamlit stores a chart's last click under the chart's key. A new key for each path discards the old click.
         key = f"graph_drawing_{picked}"
         show_altair(
             graph_chart(graph, drawn, question, nodes, paths, picked),
@@ -77,10 +77,11 @@ def show_graph(reading: TracedReading) -> None:
             on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
-    # The biases are no part that a sentence can do without, so their edges are not cut.
+    # Edges from biases are listed, but never cut, because biases do not depend on the sentence.
     listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
     listed = listed.rename(columns={"predicted": ADDS, "measured": ADDED})
-    # An expander remembers whether it is open, so the measured effects have one of their own, which opens by itself.
+    # Streamlit remembers whether an expander is open. With a separate key, the expander
+    # with measured effects opens by itself.
     show_numbers(
         listed,
         "graph_paths_measured" if params.every else "graph_paths",
@@ -113,23 +114,26 @@ def show_graph(reading: TracedReading) -> None:
 
 
 def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
-    """Return Markdown that states the explained value, what the drawing leaves out, and how cuts agree."""
+    """Return Markdown that states the explained logit, what the graph leaves out, and how well cuts confirm the
+    predictions.
+    """
     what = "The logit of" if not question.other else "The logit difference"
     return (
-        f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This picture leaves out "
+        f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This graph leaves out "
         f"**{1 - drawn.kept:.0%}** of the predicted effects, by size: edges below "
-        f"{typeset(drawn.threshold, '.2f')} logits, and parts that only they connect. {describe_disagreement(paths)}"
+        f"{typeset(drawn.threshold, '.2f')} logits, and parts that only these edges connect. "
+        f"{describe_disagreement(paths)}"
     )
 
 
 def describe_disagreement(paths: pd.DataFrame) -> str:
-    """Markdown: how far predicted and measured effects differ; without measured ones, that they are predicted."""
+    """Return Markdown that states how far predicted and measured effects differ, or that no effect was measured."""
     if "measured" not in paths or paths.empty:
-        return "Every width is **predicted**: a path is a hypothesis until it is cut."
+        return "The line widths show **predicted** effects: a path is a hypothesis until it is cut."
     worst = paths.loc[(paths.predicted - paths.measured).abs().idxmax()]
     opposite = int((paths.predicted * paths.measured < 0).sum())
     return (
-        "Every drawn path is **measured** by its cut. The largest disagreement is "
+        "The line widths show effects **measured** by cutting each path. The largest disagreement is "
         f"{markdown(worst['from'])} → {markdown(worst['to'])}: predicted **{typeset(worst.predicted, '+.2f')}**, "
         f"measured **{typeset(worst.measured, '+.2f')}**. Of {len(paths)} paths, **{opposite}** "
         f"{'has' if opposite == 1 else 'have'} the opposite sign."
@@ -137,11 +141,11 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
 
 
 def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
-    """Return Markdown that states how exact the sums are, and what share of the effects the graph shows."""
+    """Return Markdown that states how exact the sums are, and what fraction of all effects the graph shows."""
     says = (
         f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
-        f"{len(drawn.edges)} drawn edges have {drawn.kept:.0%} of the size of all edges, added up without their signs. "
-        f"Dotted edges come from biases, and are not cut; those that the token reads directly add "
+        f"{len(drawn.edges)} edges shown make up {drawn.kept:.0%} of the size of all edges, added up without signs. "
+        f"Dotted edges come from biases, and are not cut; those that lead directly to the token add "
         f"{typeset(graph.biases[-1], '+.2f')}."
     )
     if "measured" in paths and len(paths) > 2:
@@ -151,14 +155,19 @@ def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.Data
 
 
 def _telling_path(ends: tuple[Path, ...]) -> int:
-    """Return the index of the largest path that ends in a head, because a head has an attention map; else 0."""
+    """Return the index of the first path that ends in a head, which has an attention map; 0 if there is none."""
     return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
 def _pick(key: str, paths: int) -> None:
-    """Callback for a click on an edge; `paths` is the number of paths, which excludes edges from bias nodes."""
+    """Callback for a click on an edge.
+
+    Args:
+        key: the key of the chart.
+        paths: the number of paths, not counting edges from bias nodes.
+    """
     points = st.session_state[key].selection[PICK]
-    # Higher numbers are edges from bias nodes, which cannot be cut.
+    # Ignore edges from bias nodes, which have higher numbers and cannot be cut.
     if points and int(points[0]["path"]) <= paths:
         session.update(GraphParams, path=int(points[0]["path"]) - 1, cut=False)
 
@@ -171,7 +180,7 @@ def _show_path(
     picked: int,
     value: float,
 ) -> None:
-    """Show the select box for a path, the effect of cutting the chosen path, and the attention row that carries it."""
+    """Show a select box for the path, the effect of cutting it, and the attention row that it passes through."""
     names = [
         f"{number}. {row['from']} → {row.to} (predicted {typeset(row.predicted, '+.2f')})"
         for number, (_, row) in enumerate(paths.iterrows(), start=1)
@@ -196,7 +205,7 @@ def _show_path(
         found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
             f"**Measured:** the path adds **{typeset(found, '+.3f')}** to the "
-            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut takes it away. "
+            f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut removes this. "
             f"Predicted: {typeset(predicted, '+.3f')}."
         )
     node = receiver if receiver.kind == "head" else sender
@@ -233,9 +242,9 @@ def _show_path(
 
 
 def _show_conclusion(reading: TracedReading) -> str:
-    """Show how reliable a path's predicted effect is; return Markdown with the recorded numbers, or an empty text."""
+    """Show what may be concluded from predicted effects; return Markdown with recorded measurements, if any exist."""
     if reading.translator is None:
-        st.caption("Over many sentences, predictions were compared with cuts for translators only.")
+        st.caption("Predictions were compared with cuts over many sentences, but only for translators.")
         return ""
     recorded = measured(PATHS, reading.translator)
     if recorded is None:
@@ -245,18 +254,23 @@ def _show_conclusion(reading: TracedReading) -> str:
             path_statistics,
             label="Measure over 50 sentences",
             turns=LONG_RUNS,
-            missing="It was not measured how well the graph predicts the effects of cuts in this model.",
+            missing="How well the graph predicts the effects of cuts has not been measured for this model.",
         )
         return ""
     st.markdown(
-        "**You may conclude** that a thick path for one token *against another* is worth cutting, not that the model "
-        "needs it: the cut decides."
+        "**You may conclude** that a thick path for one token *against another* is worth cutting. Only the cut shows "
+        "whether the model needs this path."
     )
     return describe_recorded(recorded, PATHS.beside(reading.translator).command)
 
 
 def describe_recorded(recorded: PathStatistics, command: str) -> str:
-    """Return Markdown with the agreement of predictions and cuts over many sentences, and the measuring command."""
+    """Return Markdown that states how well predictions agreed with cuts over many sentences.
+
+    Args:
+        recorded: the measurements.
+        command: the command that made them.
+    """
     difference, logit, sign = (
         f"{typeset(float(each.mean), '.2f')} ({typeset(float(each.low), '.2f')} to {typeset(float(each.high), '.2f')})"
         for each in (recorded.difference, recorded.logit, recorded.sign)

@@ -1,4 +1,4 @@
-"""The predicted token that the page explains, and the names of the model components that contribute to it."""
+"""The predicted token that the page explains, and names for the model components that contribute to the token."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from transformer.values.trace import Stack, Trace
 
 @dataclass(frozen=True)
 class PathQuestion:
-    """A predicted token to explain, alone or compared with another token.
+    """A predicted token to explain, alone or in contrast to another token.
 
     Attributes:
         target: the target of the attribution graph.
-        token: the predicted token's label.
-        other: the other token's label; empty for none.
+        token: the label of the predicted token.
+        other: the label of the other token; empty for none.
         source, prefix: labels of the tokens that the encoder and the decoder read; identical labels are numbered.
     """
 
@@ -41,11 +41,11 @@ class PathQuestion:
 
     @property
     def explained(self) -> str:
-        """The predicted token and, if there is one, the other token, as text."""
+        """The predicted token, and the other token if there is one, in quotation marks."""
         return f"“{self.token}”" + (f" and not “{self.other}”" if self.other else "")
 
     def label(self, stack: Stack, position: int) -> str:
-        """Return the label of the token at a position of a stack's input."""
+        """Return the label of an input token of a stack, given the token's 0-based position."""
         return (self.source if stack == "encoder" else self.prefix)[position]
 
     def name(self, node: Node) -> str:
@@ -62,7 +62,7 @@ class PathQuestion:
 
 
 def part_name(part: Writer | None) -> str:
-    """Return the name of a model component; None stands for all unlisted components together."""
+    """Return the name of a model component; `None` stands for the sum of all components that are not listed."""
     if part is None:
         return "all others"
     place, number = part
@@ -74,12 +74,12 @@ def part_name(part: Writer | None) -> str:
 
 
 def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
-    """Return the labels of tokens without space marks; identical labels are numbered."""
+    """Return token labels without space marks; identical labels are numbered."""
     return tuple(disambiguated(bare(token_label(token, text)) for token in tokens))
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
-    """Show the predicted tokens as buttons and the other candidates in a select box; return the resulting question."""
+    """Show a button for each predicted token, and a select box of tokens to contrast with; return the question."""
     trace, params = reading.trace, session.params(GraphParams)
     predicted = labels_of(trace.predicted_tokens, trace.target_text)
     position = params.position if 0 <= params.position < len(predicted) else _least_certain(trace)
@@ -120,8 +120,6 @@ def pick_question(reading: TracedReading) -> PathQuestion:
 
 
 def _least_certain(trace: Trace) -> int:
-    """Return the position to explain by default: a translator's least certain step, or the last token of a continued
-    text.
-    """
+    """Return the position to explain by default: a translator's least certain step, or the last token of a text."""
     words = [at for at, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
     return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

@@ -1,4 +1,4 @@
-"""Explains why a head looks at a token: the attention score as a sum over pairs of model components."""
+"""Explains why a head attends to a token: splits an attention score into terms, one per pair of model components."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.running.runs.graph import ScorePairsRun
 
-# Maximum number of named components per side; all others share one row or column.
+# Maximum number of components in the rows, and in the columns. The others are combined in one row or column.
 LARGEST = 7
 
 
 def show_score(reading: TracedReading) -> None:
-    """Show the select boxes for the cell, and a map of the terms of the cell's score."""
+    """Show select boxes for one cell of an attention map, and the terms of the cell's score."""
     trace, params = reading.trace, session.params(GraphParams)
     kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
     layers, heads, queries, keys = trace.attention(kind).shape
@@ -76,7 +76,7 @@ def show_score(reading: TracedReading) -> None:
     with main_figure(
         f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
         f"“{markdown(seen[key])}”",
-        "Rows wrote the query, columns wrote the key; all cells add up to the score",
+        "Rows contribute to the query, columns to the key; all cells add up to the score",
     ):
         show_altair(
             matrix(
@@ -120,7 +120,9 @@ def show_score(reading: TracedReading) -> None:
 
 
 def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
-    """Show a select box for one coordinate of the cell; numbers are displayed from 1."""
+    """Show a select box for the layer, head, row or column of the cell; without labels, the options are 1-based
+    numbers.
+    """
     names = {each: str(each + 1) if labels is None else labels[each] for each in options}
     key = key_for(f"graph_{name}", names.values())
     st.selectbox(

@@ -1,4 +1,4 @@
-"""Tables of the drawn part of an attribution graph: nodes with their places, paths, and edges from biases. Pure."""
+"""Tables of an attribution graph as drawn: nodes with coordinates, paths, and edges from biases. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from transformer.attribution.graph import AttributionGraph, Node, PrunedGraph
 from transformer.values.kinds import KINDS
 from transformer.values.trace import STACKS, Stack
 
-# Height of each type of node within its layer.
+# Vertical offset of each type of node within a layer, as a fraction of the layer's height.
 RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
-# Types of nodes.
+# Types of nodes, in the order of the legend.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
-# Distance between heads of the same layer and token, relative to the width of a token with one head. Labels fit in
-# between.
+# Distance between heads of one layer and token, relative to the width of a token with a
+# single head. Labels fit in between.
 APART = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """Return a table with one row per drawn node: name, group, value, the parts of the value, short label, and x, y.
+    """Return a table with one row per drawn node: name, group, value, terms of the value, short label, and coordinates.
 
-    The index is the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias nodes
-    have no incoming edges.
+    Rows are indexed by the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias
+    nodes have no incoming edges.
     """
     nodes = drawn_nodes(graph, drawn)
     columns = column_centres(nodes)
@@ -37,7 +37,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
         places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
-        # Place heads of the same layer and token side by side.
+        # Place heads of one layer and token side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
     indices = list(drawn.nodes)
     own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
@@ -65,7 +65,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn edge from a bias node: from, to, and value in logits.
 
-    The index is the receiver's index in the graph.
+    Rows are indexed by the receiving node's index in the graph.
     """
     receivers = [graph.nodes[index] for index in drawn.biased]
     return pd.DataFrame(
@@ -79,7 +79,7 @@ def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 
 
 def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
-    """Return a table with one row per drawn edge, largest first: from, to, and predicted effect in logits."""
+    """Return a table with one row per path, largest first: from, to, and predicted effect in logits."""
     ends = graph.paths(drawn.edges)
     return pd.DataFrame(
         {
@@ -91,19 +91,19 @@ def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
 
 
 def drawn_nodes(graph: AttributionGraph, drawn: PrunedGraph) -> list[Node]:
-    """Return the drawn nodes of the graph, followed by the bias nodes with a drawn edge."""
+    """Return the drawn nodes of the graph, followed by the bias nodes at which a drawn edge starts."""
     nodes = [graph.nodes[index] for index in drawn.nodes]
     stacks = {graph.nodes[index].stack for index in drawn.biased}
     return nodes + [_bias(stack) for stack in STACKS if stack in stacks]
 
 
 def bias_index(graph: AttributionGraph, node: Node) -> int:
-    """Return the index of the bias node of a node's stack; bias nodes come after the graph's own nodes."""
+    """Return the index of a stack's bias node, given any node of the stack. Bias nodes follow the other nodes."""
     return len(graph.nodes) + STACKS.index(node.stack)
 
 
 def column_centres(nodes: list[Node]) -> dict[tuple[bool, int], float]:
-    """Return the centre of each token's column; a column is as wide as its widest row of heads."""
+    """Return the horizontal centre of each token's column. A column is as wide as its widest row of heads."""
     seen = sorted((node for node in nodes if node.kind != "target"), key=column_of)
     rows = Counter((column_of(node), node.place and node.place.layer, node.attention) for node in seen)
     middles: dict[tuple[bool, int], float] = {}
@@ -111,7 +111,7 @@ def column_centres(nodes: list[Node]) -> dict[tuple[bool, int], float]:
     last: tuple[bool, int] | None = None
     for column in dict.fromkeys(map(column_of, seen)):
         width = max(1.0, APART * max(count for (each, *_), count in rows.items() if each == column))
-        # Leave a gap between the source and the prefix.
+        # Leave a gap between source tokens and prefix tokens.
         end += 1.0 if last is not None and last[0] != column[0] else 0.0
         middles[column], end, last = end + width / 2, end + width, column
     return middles

@@ -1,4 +1,4 @@
-"""Computes one cell of one head's attention step by step."""
+"""Shows, step by step, how one cell of an attention map is computed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.values.trace import Kind, Trace
 
 
 def show_cell(reading: HeadReading) -> None:
-    """Show a map on which the user picks a cell, that cell's results, and every step of the cell's computation."""
+    """Show a map on which the user picks a cell, a summary of the cell, and every step of the computation."""
     trace = reading.detailed()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = pick_kind(trace.kinds, InsideParams, TITLES)
@@ -69,7 +69,7 @@ def show_cell(reading: HeadReading) -> None:
 
 
 def _score(found: Cell) -> None:
-    """Show steps 1 and 2: the dot product of query and key, and its scaling."""
+    """Show steps 1 and 2: the dot product of query and key, and the division by √K."""
     st.subheader("1. Query times key, 2. divided by √K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
     biased = ""
@@ -120,7 +120,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
-    """Show step 5: the values, multiplied by their weights and added up."""
+    """Show step 5: the value vectors, multiplied by the weights and added up."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
@@ -144,8 +144,8 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
 
 
 def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
-    """Return the vector, [D], that an attention sub-layer adds to the residual stream at a row. Valid for pre-norm
-    only.
+    """Return the vector that an attention sub-layer of a pre-norm model adds to the residual stream at one position:
+    [D].
     """
     stack = "encoder" if kind == "encoder" else "decoder"
     part = "cross_attention" if kind == "cross" else "self_attention"
@@ -156,14 +156,15 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 def _output(
     found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
-    """Show step 6: the output projection and the addition to the residual stream.
+    """Show step 6: the output projection, and the addition to the residual stream.
 
     Args:
         found: the cell.
         whole: the contributions of all heads in the layer.
         columns: the labels of the columns.
         row, head: the cell's row and head.
-        grown: the vector that the sub-layer added to this row according to the trace; None for post-norm.
+        grown: the vector that the sub-layer added to the residual stream at this row, for comparison; None for
+            post-norm.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
@@ -172,7 +173,8 @@ def _output(
         ""
         if grown is None
         else (
-            f"; the stream in the trace changes by the same vector, to {typeset(np.abs(grown - output).max(), '.1e')}"
+            "; the stream in the trace changes by the same vector, to within "
+            f"{typeset(np.abs(grown - output).max(), '.1e')}"
         )
     )
     picture, words = st.columns([5, 6], gap="large")
@@ -213,7 +215,7 @@ def _output(
 
 
 def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
-    """Return two bar charts, one above the other: each column's weight, and the norm of the vector that it writes."""
+    """Return two bar charts, one above the other: the weight of each column, and the norm of the vector it writes."""
     at = table.assign(at=range(1, len(table) + 1))
     axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
     charts = [
@@ -233,7 +235,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 def _unique(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
-    """State whether other attention weights would produce the same output."""
+    """Say whether other attention weights would give the same output."""
     st.subheader("Could other weights have given the same output?", anchor=False)
     found = head_identifiability(trace, reading.weights(), kind, layer, head)
     visible, rank = int(found.visible[row]), int(found.rank[row])

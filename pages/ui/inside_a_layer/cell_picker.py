@@ -1,4 +1,4 @@
-"""Lets the user pick a cell on an attention map, shows that cell's results, and links to other pages."""
+"""Attention map and select boxes with which the user picks a cell; a summary of the cell, and links to other pages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
-# Session-state key for the number of the current chart, and for the cell that was last clicked in this chart.
+# Session-state key for the current chart's number, and the cell that was last clicked in this chart.
 CLICKED = "_inside_clicked"
 
 
 def cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Show one head's map, on which a click picks a cell, and a table of the map's values.
+    """Show one head's attention map, on which a click picks a cell, and a table of all weights.
 
     Args:
         trace: the trace of the model run.
@@ -38,8 +38,8 @@ def cell_map(
         picked: the row and column of the picked cell.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # A chart remembers its last clicked cell, and does not report another click on it. Use a new chart when a cell is
-    # picked in another way, in the boxes or by a link.
+    # Streamlit remembers the last cell clicked in a chart, and reports no second click on that cell. Use a new chart
+    # when the user picks a cell in another way.
     number, last = st.session_state.get(CLICKED, (0, None))
     if last not in (None, picked):
         number, last = number + 1, None
@@ -50,7 +50,7 @@ def cell_map(
         st.session_state[CLICKED] = number, (row, column)
         session.update_attention(kind, type(choice), rows=(row,), columns=(column,))
 
-    # This line keeps the map's toolbar from covering the controls above.
+    # Keep the map's toolbar below this line, so that it does not cover the controls above.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     show_clickable(
         matrix(
@@ -78,7 +78,7 @@ def cell_map(
 def cell_boxes(
     kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Show select boxes for the cell's row and column; arguments are those of `cell_map`."""
+    """Show select boxes for the row and column of the picked cell; the arguments are those of `cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2),
@@ -104,12 +104,12 @@ def cell_boxes(
 
 
 def summary(found: Cell, row: str, column: str, moved: float) -> None:
-    """Show one number for each step of the cell's computation.
+    """Show the result of each step of the cell's computation as one number.
 
     Args:
         found: the cell.
-        row, column: the word that looks and the word looked at, as Markdown.
-        moved: the norm of weight × value.
+        row, column: the attending word and the attended word, as Markdown.
+        moved: the norm of the value vector times the weight.
     """
     seen = "open" if found.allowed else "masked"
     steps = {
@@ -130,12 +130,12 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
-    """Return Markdown with the cell's weight on the attention page; None if both pages show the same weight.
+    """Return Markdown that states the cell's weight on the attention page; None if this page shows the same weight.
 
     Args:
         trace: the trace of the model run.
         kind: the attention kind.
-        choice: the attention page's settings, which may merge tokens into words and hide special tokens.
+        choice: the settings of the attention page, which may merge tokens into words and hide special tokens.
         row, column: the position of the cell.
     """
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
@@ -156,9 +156,9 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:
-    """Show a button that opens the curves of the model's positional encoding at two positions.
+    """Show a button that opens the "Positional encoding" page for two positions, if the model uses sinusoids.
 
-    The positions are `row` and `column`; if both are equal, the second is the next position.
+    The positions are `row` and `column`; if they are equal, `row` and the next position.
     """
     column = row + 1 if row == column else column
     if config.positions == "sinusoidal" and st.button(

@@ -1,4 +1,4 @@
-"""Tables of the sums that produce one attention cell. Pure."""
+"""Tables of the calculations that produce one cell of an attention map. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.replay.contributions import Contributions
 
 
 def product_table(found: Cell) -> pd.DataFrame:
-    """Return a table of query × key with one row per head dimension; the last running sum is the raw score."""
+    """Return a table of query × key, one row per dimension of the head. The last running sum is the raw score."""
     return pd.DataFrame(
         {
             "dimension": range(len(found.query)),
@@ -28,7 +28,7 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
     Args:
         found: the cell.
-        columns: the labels of the C columns.
+        columns: the labels of the columns.
     """
     return pd.DataFrame(
         {
@@ -49,7 +49,7 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
     Args:
         found: the cell.
-        columns: the labels of the C columns.
+        columns: the labels of the columns.
     """
     weighted = found.weighted_values
     table = pd.DataFrame(
@@ -61,13 +61,14 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
 
 
 def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per column: the weight, and the norms of the vectors written to the residual stream.
+    """Return a table with one row per column: the weight, and the norm of the vector that it adds to the residual
+    stream.
 
     Args:
         found: the cell.
         whole: the contributions of all heads in the layer.
-        columns: the labels of the C columns.
-        row, head: the row and the head of the cell.
+        columns: the labels of the columns.
+        row, head: the cell's row and head.
     """
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The decoder mask: its triangular shape, its effect on scores, and the model without it."""
+"""Shows the decoder's mask: the triangular shape, the effect on attention scores, and what happens without a mask."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNMASKED = Interventions(decoder_mask=False)
 
 
 def show_mask(reading: HeadReading) -> None:
-    """Show the mask, the chosen head's scores before and after masking, and a model run without the mask."""
+    """Show the mask, one head's scores before and after masking, and what leaks in a model run without the mask."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
         _triangle(session.params(InsideParams).length)
@@ -77,17 +77,17 @@ def _triangle(length: int) -> None:
 
 
 def _why(scores: np.ndarray, mask: np.ndarray) -> str:
-    """Return Markdown that explains why the mask adds minus infinity, using the chosen head's scores."""
-    # Multiplying scores by the mask would instead leave a score of 0 at masked positions.
+    """Return Markdown that explains with one head's scores why the mask adds minus infinity."""
+    # For comparison, masked positions get a score of 0, as if the scores were multiplied by the mask.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
     return (
-        "The softmax turns a score s into exp(s) over the sum of its row. Only one number gives exactly nothing: "
-        "exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets.\n\nIn the head "
-        f"chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of its attention on "
-        "the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting weights to 0 "
-        "after it would leave rows that no longer sum to 1."
+        "The softmax turns a score s into exp(s), divided by the sum over the row. Only one score gives a weight of "
+        "exactly 0: exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets."
+        f"\n\nIn the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of "
+        "its attention on the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
+        "weights to 0 after it would leave rows that no longer sum to 1."
     )
 
 
@@ -107,12 +107,12 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # The map of the masked scores is the main figure.
+        # The main figure is the map of the scores after masking.
         with (
             place,
             main_figure(
                 f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
-                "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",
+                "Grey: minus infinity is added, so the weight becomes exactly 0; no step sees what comes later",
                 when=number == 1,
             ),
         ):
@@ -130,14 +130,14 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
 
 
 def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:
-    """Return the share of each row's attention on positions that the mask would hide, [L, H, T]."""
+    """Return how much of each row's attention is on positions that the mask would hide: fractions, [L, H, T]."""
     return np.where(mask, 0.0, trace.decoder).sum(axis=-1)
 
 
 def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFrame:
-    """Return a table with one row per step.
+    """Return a table with one row per step of the text.
 
-    Columns: the chosen head's share of attention on later tokens, and the step's log-probability with and without the
+    Columns: how much of the head's attention is on later tokens, and the step's log-probability with and without the
     mask.
     """
     return pd.DataFrame(
@@ -151,7 +151,6 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
 
 
 def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
-    """Return Markdown that describes the effects of removing the mask."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")

@@ -1,4 +1,6 @@
-"""Residual connections and layer norm: a norm's effect, pre-norm and post-norm, and the residual stream's size."""
+"""Shows layer norms and residual connections: pre-norm and post-norm, what a norm does, and what layers add to the
+stream.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: no
 
 
 def show_norm(reading: HeadReading) -> None:
-    """Show diagrams of pre-norm and post-norm, one sub-layer's norm, and the residual stream's size in each layer."""
+    """Show diagrams of pre-norm and post-norm, the effect of one norm, and the residual stream's norm after each
+    sub-layer.
+    """
     trace, weights = reading.detailed(), reading.weights()
     ours = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
@@ -98,23 +102,28 @@ def show_norm(reading: HeadReading) -> None:
 
 
 def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Return a table with each position's mean and standard deviation at three points.
-
-    The points are before the norm, after normalising, and after applying γ and β.
+    """Return a table of mean and standard deviation at each position: before the norm, after normalising, and after γ
+    and β.
 
     Args:
         found: the sub-layer.
-        labels: the labels of the N positions.
+        labels: the labels of the positions.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
-        # Rounding errors leave means of normalised values slightly above or below 0. Adding 0.0 turns −0 into 0.
+        # The mean of normalised values is 0 except for rounding errors. Rounding may give −0;
+        # adding 0.0 turns it into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
 def _what_norm_does(found: SubLayer, place: str) -> str:
-    """Return Markdown that describes the effect of the sub-layer's norm."""
+    """Return Markdown that describes the effect of a sub-layer's norm.
+
+    Args:
+        found: the sub-layer.
+        place: "pre" or "post".
+    """
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = (
         float(np.abs(found.summed - found.after).max())
@@ -125,13 +134,13 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
         "norm brings each position to mean 0 and standard deviation 1; before, the standard deviations were "
         f"{before.min():.2f} to {before.max():.2f}. Gain γ and bias β then give standard deviations from "
-        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to {typeset(off, '.1e')}."
+        f"{after.min():.2f} to {after.max():.2f}. The result agrees with the trace's stream to within "
+        f"{typeset(off, '.1e')}."
     )
 
 
 def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
-    """Return a table of mean norms over the positions, with a row before the first sub-layer and one after each
-    sub-layer.
+    """Return a table of norms, averaged over the positions: one row for the embeddings and one for each sub-layer.
 
     Args:
         sizes: the norms at each position.
@@ -153,7 +162,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def size_chart(table: pd.DataFrame) -> alt.LayerChart:
-    """Return a chart with a line for the residual stream's norm, and bars for the norms of the sub-layers' outputs."""
+    """Return a chart with a line for the residual stream's norm and bars for the norm of each sub-layer's output."""
     names = list(table["after"])
     base = alt.Chart(table).encode(
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
@@ -182,7 +191,6 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
 
 
 def _what_grows(table: pd.DataFrame) -> str:
-    """Return Markdown that describes how the residual stream grows."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

@@ -1,4 +1,4 @@
-"""Diagram of a sub-layer with its residual connection and layer norm. Pure."""
+"""Diagram of a sub-layer with a residual connection and a layer norm. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import altair as alt
 from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import FIRST, SECOND
 
-# Nodes of the diagram from left to right. The residual connection runs from the first node to "+".
+# Nodes of the diagram, from left to right. The residual connection runs from the first node to "+".
 STATIONS = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
@@ -16,11 +16,7 @@ WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
-    """Return the diagram of a pre-norm or post-norm sub-layer.
-
-    Args:
-        place: "pre" or "post".
-    """
+    """Return the diagram of a pre-norm or post-norm sub-layer; `place` is "pre" or "post"."""
     stations = STATIONS[place]
     added = stations.index("+")
     boxes = alt.InlineData(
@@ -33,7 +29,7 @@ def diagram(place: str) -> alt.LayerChart:
     words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
     ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
     arrows = [{"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)]
-    # The residual connection passes above all nodes between its start and the addition.
+    # Draw the residual connection above the nodes, from the first node to the addition.
     around = alt.InlineData(
         [
             {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75},

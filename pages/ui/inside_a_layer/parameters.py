@@ -1,4 +1,4 @@
-"""Parameter counts for each part of the app's model, and for any other configuration."""
+"""Shows how many parameters each part of a model has: the app's model, or a configuration chosen by the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.running.translator import Translator
 
 
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
-    """Show the parameter counts of a language model."""
+    """Show the parameter count of each part of a language model."""
     table = parameter_table(config)
     said = f"The language model has {sum(count for _, count in table):,} parameters"
     st.markdown(f"**{said}.**")
@@ -26,7 +26,7 @@ def show_parameters_of_language_model(config: TransformerConfig) -> None:
 
 
 def show_parameters(model: Translator) -> None:
-    """Show the translator's parameter counts, and a form that computes them for another configuration."""
+    """Show the parameter count of each part of a translator, and a form to compute it for another configuration."""
     st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
     with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
         _counts(parameter_table(model.config), "ours")
@@ -48,7 +48,7 @@ def show_parameters(model: Translator) -> None:
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
-    # Show chart and table side by side if there is room, else one below the other.
+    # Show chart and table side by side if they fit, otherwise one below the other.
     with st.container(horizontal=True, gap="large"):
         show_plotly(
             parameter_bars(table),

@@ -1,4 +1,4 @@
-"""Converts a model stage with an array of any shape into a labelled matrix. Pure."""
+"""Converts the array of a model stage, whatever its shape, into a matrix with labels. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from transformer.values.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StageMatrix:
-    """A model stage's array as a labelled matrix.
+    """The array of a model stage as a matrix with labels.
 
     Attributes:
-        values: [R, C].
+        values: the matrix, [R, C].
         rows, columns: the labels; None if rows or columns are numbered from 0.
         titles: the axis titles of the rows and the columns.
-        colours: SIGNED, or SHARE for values between 0 and 1.
-        note: a remark about columns that were left out; empty if none were.
+        colours: SHARE for values between 0 and 1, else SIGNED.
+        note: says which columns were left out; empty if none.
     """
 
     values: np.ndarray
@@ -41,17 +41,20 @@ class StageMatrix:
 
 
 def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
-    """Return the shape of a stage's array in letters and in numbers."""
+    """Return the shape of a stage's array, in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
 def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None) -> StageMatrix:
-    """Return a stage as a labelled matrix; of the vocabulary, keep only tokens that are most likely at some step."""
+    """Return a stage's array as a matrix with labels.
+
+    If the columns are the vocabulary, keep only the tokens that are most likely at some step.
+    """
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
     titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
-    # Row labels: if both axes are tokens, the rows are the tokens that look. Decoder rows are labelled as on every
-    # page.
+    # The rows are always the attending tokens. As on every page, label a decoder row with the
+    # token read and the token predicted.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
         shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
@@ -61,14 +64,16 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
-        # Mark weights that the mask sets to 0, so that they look different from other zeros.
+        # Show masked weights differently from other weights that are 0.
         seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
         return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
 def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
-    """Return a table for a stage that consists of token ids, [B, N]: each position's token and vocabulary id."""
+    """Return a table of the token and the vocabulary id at each position, for a stage that consists of token ids: [B,
+    N].
+    """
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
     table = {"position": numbered(token_labels(trace, letter)), "id in the vocabulary": ids}

@@ -1,4 +1,4 @@
-"""One plain-English explanation for each stage of the model. Pure."""
+"""Explanations of each stage of the model, one or two plain sentences each. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from transformer.text.languages import Languages
 
-# Each dictionary key is a stage's full key, or the end of the keys of several stages. In braces, letters stand for
-# sizes, and `source` and `target` for the language names. `tokens` is the number of tokens without the end symbol.
+# A key of this dictionary is the full key of a stage, or the end of the keys of several stages. Letters in braces stand
+# for sizes, {source} and {target} for the language names, and {tokens} for the number of tokens without the end symbol.
 SENTENCES = {
     "encoder.pieces": "The {source} sentence is cut into {tokens}, and the end symbol follows. Each of these {S} is "
     "replaced by its vocabulary ID.",
@@ -16,27 +16,29 @@ SENTENCES = {
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
     "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
     "bites dog”.",
-    "input": "What a token means and where it is are added, number by number: this goes into the first layer.",
+    "input": "The numbers for what a token means and for where it stands are added: the sums go into the first layer.",
     "self_attention.stream": "The input from below: {D} numbers for each token, to which every step will add.",
     "norm": "The numbers of each token are brought to a common size, so that no step gets values that are too large or "
     "too small.",
     "encoder.self_attention.queries": "Each token asks a question: {K} numbers that say what this head wants to find.",
-    "encoder.self_attention.keys": "Each token puts up a sign: {K} numbers that say what it can be found by.",
+    "encoder.self_attention.keys": "Each token carries a label: {K} numbers that say what it can be found by.",
     "encoder.self_attention.values": "Each token prepares {K} numbers to hand over to those that will look at it.",
-    "encoder.self_attention.raw_scores": "Each question is compared with each sign: the better they match, the larger "
+    "encoder.self_attention.raw_scores": "Each question is compared with each label: the better they match, the larger "
     "the number.",
     "encoder.self_attention.masked_scores": "All {source} tokens may be looked at, so the mask hides nothing here.",
     "decoder.self_attention.queries": "Each {target} token asks: {K} numbers that say what this head wants to find.",
-    "decoder.self_attention.keys": "Each {target} token puts up a sign: {K} numbers that say what it can be found by.",
+    "decoder.self_attention.keys": "Each {target} token carries a label: {K} numbers that say what it can be found by.",
     "decoder.self_attention.values": "Each {target} token prepares {K} numbers to hand over to those that look at it.",
-    "decoder.self_attention.raw_scores": "Each question is compared with each sign, even with later ones.",
+    "decoder.self_attention.raw_scores": "Each token's question is compared with every token's label, even with those "
+    "of later tokens.",
     "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
     "is about to write.",
     "cross_attention.queries": "Each {target} token asks the {source} sentence: {K} numbers that say what it needs "
     "next.",
-    "cross_attention.keys": "Each {source} token puts up a sign, made of what the encoder found out: {K} numbers.",
+    "cross_attention.keys": "Each {source} token carries a label, made of what the encoder found out: {K} numbers.",
     "cross_attention.values": "Each {source} token prepares {K} numbers to hand over to the {target} side.",
-    "cross_attention.raw_scores": "Each {target} question is compared with each {source} sign.",
+    "cross_attention.raw_scores": "The question of each {target} token is compared with the label of each "
+    "{source} token.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
@@ -44,8 +46,8 @@ SENTENCES = {
     "biases": "This model adds no positional encoding to its embeddings. Instead, each score falls with the distance "
     "between the two tokens, at a rate specific to each head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
-    "weights": "Each row becomes shares that add up to 1: where this head looks. The attention pages show them as a "
-    "map.",
+    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
+    "as a map.",
     "head": "Each token collects what the others handed over, each in proportion to its share.",
     "heads": "The outputs of the {H} heads of the layer are put side by side: {D} numbers again.",
     "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each token.",
@@ -62,7 +64,7 @@ SENTENCES = {
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} tokens.",
     "generator.words": "The most likely token at each step: what the model would write next.",
 }
-# The explanations for a language model, which has one stack and one text; some differ from SENTENCES.
+# Explanations for a language model, which has one stack and one text.
 SENTENCES_OF_ONE_TEXT = SENTENCES | {
     "decoder.pieces": "The text is cut into tokens, and each is replaced by its vocabulary ID: {T} with the start "
     "symbol, which comes first.",
@@ -70,20 +72,20 @@ SENTENCES_OF_ONE_TEXT = SENTENCES | {
         f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
         for name in ("queries", "keys", "values")
     },
-    "weights": "Each row becomes shares that add up to 1: where this head looks. The “Language model” page "
+    "weights": "Each row becomes shares that add up to 1 and say where this head looks. The “Language model” page "
     "shows them as a map.",
     "decoder.output": "What the last layer leaves: {D} numbers for each token, from which the next token can be read.",
-    "generator.logits": "The token table is used again: each of its {V} rows gets a number, how well its token would "
-    "fit next.",
+    "generator.logits": "The token table is used again: each of its {V} rows gives a number that says how well the "
+    "token of the row would fit next.",
 }
 
 
 def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
-    """Return the explanation for a stage.
+    """Return the explanation of a stage.
 
     Args:
-        key: the stage's key.
-        sizes: the sizes that the letters in shapes stand for.
+        key: the key of the stage.
+        sizes: the size that each letter of a shape stands for.
         heads: the number of heads in a layer.
         languages: the model's source and target languages; None for a language model.
     """

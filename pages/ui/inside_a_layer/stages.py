@@ -1,6 +1,4 @@
-"""Shows a sentence at every stage of the model: the current stage in full, and all stages of its section as small
-cards.
-"""
+"""Shows a sentence at every stage of the model: one stage in full, and all stages of a section as small cards."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
 
-# Section titles in the order of computation, by the prefix of their stages' keys.
+# Section titles in the order of computation, by key prefix of the stages.
 SECTIONS = {
     "encoder.": "Into the encoder",
     "encoder.self_attention.": "Encoder attention",
@@ -39,7 +37,7 @@ SECTIONS = {
     "decoder.feed_forward.": "Decoder: feed-forward",
     "generator.": "To the output",
 }
-# Sections of a language model, which has only one stack.
+# Section titles for a language model, which has only one stack.
 SECTIONS_OF_ONE_STACK = {
     "decoder.": "Into the model",
     "decoder.self_attention.": "Masked attention",
@@ -51,7 +49,7 @@ COLUMNS = 3
 
 
 def section_of(key: str) -> str:
-    """Return the key in `SECTIONS` for a stage's key; a stack's output belongs to the feed-forward section."""
+    """Return the key of `SECTIONS` that a stage belongs to. A stack's output belongs to the feed-forward section."""
     stack, _, rest = key.partition(".")
     if stack != "generator" and key.endswith(OUTPUT):
         return f"{stack}.feed_forward."
@@ -108,7 +106,7 @@ def show_stages(reading: HeadReading) -> None:
 
 
 def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
-    """Show a stage's name, explanation, formula and shape."""
+    """Show the name, explanation, formula and shape of a stage."""
     stage, config = listed[at], reading.config
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
@@ -122,7 +120,7 @@ def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace)
 
 
 def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
-    """Show a stage's array as a heatmap, and a table of its values."""
+    """Show a stage's array as a heatmap and as a table. An array of token ids is shown only as a table."""
     config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
     if square(stage) and stage.layer is not None:
@@ -164,12 +162,11 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
 
 
 def square(stage: Stage) -> bool:
-    """Return whether both axes of a stage's array are tokens, which is drawn with square cells."""
+    """Return whether both axes of a stage's array are tokens; such arrays are drawn with square cells."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 
 def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
-    """Show a stage as a card: name, explanation, formula and thumbnail, and a button that opens the stage."""
     config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")

@@ -1,4 +1,4 @@
-"""The well-known worked example of scaled attention: the softmax of two scores divided by √K."""
+"""The well-known worked example of scaled attention: two scores, divided by √K, become weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.backpropagation.softmax import exponentials, softmax
 
 
 def show_example() -> None:
-    """Show the number boxes for the scores and the head width, and the resulting weights."""
+    """Show number boxes for two scores and the head width, and the resulting attention weights."""
     st.markdown(
         "Two keys and one query. In the best-known illustration of attention (Alammar 2018, “The Illustrated "
         "Transformer”), the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
@@ -62,11 +62,11 @@ def _formula(weight: float) -> str:
 
 
 def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
-    """Return a table with one column per computation step; the last row holds the sums.
+    """Return a table with one column per step of the computation. The last row holds the sums.
 
     Args:
-        scores: [2].
-        root: the divisor of the scores.
+        scores: the two scores, [2].
+        root: the divisor √K.
     """
     scaled = scores / root
     powers = exponentials(scaled)

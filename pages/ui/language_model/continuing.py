@@ -1,4 +1,4 @@
-"""Shows how the model continues a text: the text, each new token's probability, and all attention heads."""
+"""Shows how the language model continues a text: the new tokens with their probabilities, and the maps of all heads."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
-# The model reads and writes only English.
+# Language pair for captions that name a source and a target language; the language model knows only English.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LanguageModel) -> None:
-    """Show the text and its continuation, the chosen head's map, and the probability of each new token."""
+    """Show a text with its continuation, one head's attention map, and the probability of each new token."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_text(reading)
@@ -70,7 +70,6 @@ def show_continuation(loaded: LanguageModel) -> None:
 
 
 def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) -> None:
-    """Show all weights of the chosen head, and Python code that computes them."""
     loaded, trace = reading.loaded, reading.trace
     draw_table(
         matrix.cells(view, choice.layer, choice.head),
@@ -87,13 +86,13 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
 
 
 def show_written(reading: LanguageReading) -> None:
-    """Show the text and its continuation, and the continuation's log-probability."""
+    """Show a text, its continuation, and the log-probability of the continuation."""
     show_text(reading)
     show_likelihood(reading)
 
 
 def show_text(reading: LanguageReading) -> None:
-    """Show the text that the user typed, followed by its continuation in bold."""
+    """Show the text that the user typed, followed by the continuation in bold type."""
     continuation = reading.traced.translation
     text = continuation.text
     spans = [token.span for token in continuation.tokens if token.span is not None]
@@ -105,14 +104,14 @@ def show_text(reading: LanguageReading) -> None:
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:
-        # A continuation may start with punctuation directly after a word; the word joiner lets bold type start there.
+        # Markdown does not start bold type between a word and punctuation, so insert a word joiner.
         written = f"**{WORD_JOINER}{written}**"
     with st.container(key="written"):
         st.markdown((beginning + written).strip())
 
 
 def show_likelihood(reading: LanguageReading) -> None:
-    """Show the decoding method, the continuation's log-probability, and why generation stopped."""
+    """Show the decoding method, the log-probability of the continuation, and why generation stopped."""
     continuation = reading.traced.translation
     count, total = len(continuation.tokens), continuation.log_prob
     limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
@@ -131,7 +130,6 @@ def show_likelihood(reading: LanguageReading) -> None:
 
 
 def show_probabilities(reading: LanguageReading) -> None:
-    """Show the probability of each new token."""
     trace = reading.trace
     show_altair(
         token_strip([("probability", *_written(reading))]),
@@ -143,7 +141,7 @@ def show_probabilities(reading: LanguageReading) -> None:
 
 
 def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
-    """Return the labels and log-probabilities of the new tokens."""
+    """Return the labels of the new tokens, and their log-probabilities in nats."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [token_label(token, trace.target_text) for token in trace.predicted_tokens[-count:]]
     return labels, trace.log_probs[-count:].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Shows copying heads (previous-token and induction heads), which are found with random token patterns."""
+"""Shows previous-token, induction and duplicate-token heads, which the model reveals on repeated random patterns."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ TITLES = {
     "induction": "2. On what followed the same token earlier (induction)",
     "duplicate": "3. On the same token earlier",
 }
-# Where a copying head looks, by the name of its score.
+# The tokens that a copying head attends to, by the name of the score.
 PLACES = {
     "previous": "the previous token",
     "induction": "what followed the same token earlier",
     "duplicate": "the same token earlier",
 }
-# Scores that are meaningful only for a text with repetitions.
+# Scores that are defined only for a text with repetitions.
 REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LanguageModel) -> None:
-    """Show one map of all heads for each score, and list the heads that get a name."""
+    """Show one map of all heads for each score, and list the heads that exceed the threshold."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} tokens, each **twice**. In the second half, the "
         "next token can be predicted only by looking back at the first half. A head in an earlier layer looks at the "
@@ -66,8 +66,8 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     for name in NAMES:
         prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
-        f"A head has a name if more than {THRESHOLD:.0%} of its attention, on average, is on that place. On the map of "
-        "a text, a head may have further names for its behaviour on that text. Click a head to open its map. For an "
+        f"A head gets a name if, on average, more than {THRESHOLD:.0%} of its attention is on that place. On the map "
+        "of a text, a head may have more names for its behaviour on that text. Click a head to open its map. For an "
         "induction head, the map then shows a text that repeats itself, unless yours already does."
     )
 
@@ -87,7 +87,7 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """Return a sentence that lists the heads above the score's threshold, best first; if there are none, names the best
+    """Return a sentence that lists the heads above a score's threshold, best first; without any, it names the best
     head.
     """
     values = getattr(scores, name)
@@ -96,7 +96,7 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
     if not passed:
         nearest = order[0]
         return [
-            f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is ",
+            f"No head of this model has more than half of its attention on {PLACES[name]}; the closest is ",
             HeadLink("decoder", *nearest),
             f" with {values[nearest]:.2f}.",
         ]
@@ -107,8 +107,8 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
 
 
 def _fill_map(loaded: LanguageModel, name: str) -> None:
-    """Callback for a head's link: if the text repeats nothing, replace it with a text on which a copying head is
-    active.
+    """Callback for a click on a head: replace the user's text with one that repeats itself, unless the text already
+    does.
     """
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     tokens = [token.id for token in loaded.tokenizer.encode(beginning, end=False)]
@@ -118,7 +118,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
 
 
 def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
-    """Describe a copying head's behaviour on a text in one or two sentences; empty for any other head."""
+    """Return text that describes how a copying head behaves on a text; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
         return ""
@@ -136,17 +136,17 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
-    """Return the scores of all heads; if they cannot be computed, return the reason as text."""
+    """Return the scores of all heads, or a message that says why they cannot be computed."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
-        # Show this message unchanged: it says what to do, and a second attempt may succeed.
+        # Return this message unchanged: it says what to do, and a second attempt may succeed.
         return str(error)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 
 
 def copying_names(loaded: LanguageModel) -> AlsoNamed:
-    """Return the names of all copying heads; empty if the scores cannot be computed."""
+    """Return the names of the copying heads, by 0-based layer and head; empty if they cannot be determined."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

@@ -13,18 +13,18 @@ from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
-# Matches the size of the training data as stated in the model card.
+# Pattern of the model card's sentence about the size of the training data.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
 def introduce(loaded: LanguageModel) -> None:
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
-        which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
+        which, whose = "this small one mostly writes grammatical nonsense", f"was trained on {_amount(loaded.card)}"
     else:
         assert loaded.folder is not None, "a page's model comes from a folder"
         folder = markdown(path_label(loaded.folder))
-        which, whose = f"this one is from the folder {folder}", "may have read anything"
+        which, whose = f"this one is from the folder {folder}", "may have been trained on any texts"
     st.markdown(
         f":small[**A language model predicts the next token, again and again**; {which}.]",
         help=f"This one is decoder-only, has {config.decoder_layers} × {config.heads} heads and "

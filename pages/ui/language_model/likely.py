@@ -1,4 +1,4 @@
-"""Scores texts by their probability under the language model, token by token and in total."""
+"""Shows how probable texts are according to the language model, token by token and in total."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_tokens
 from transformer.text.normalisation import valid
 
-# The number of each text on the page, by the parameter that stores the text.
+# The number of each text on the page, by parameter name.
 NUMBERS = {"first": 1, "second": 2}
-# Maximum number of characters of a text that a sentence on the page quotes.
+# Maximum number of characters of a text that is quoted in a sentence.
 QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def show_likely(loaded: LanguageModel) -> None:
-    """Show two text boxes and, for each text, a strip of token probabilities and a table row."""
+    """Show two text boxes and, for each text, the probability of each token and a table row with totals."""
     asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
     for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
@@ -105,10 +105,10 @@ def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
 
 
 def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
-    """Return two lines of Markdown: the probability of one text or the comparison of two, and the numbers behind it.
+    """Return two Markdown sentences: how probable a text is, or which of two is more probable; and the exact numbers.
 
     Args:
-        scores: the scores of one or two texts, by their numbers on the page.
+        scores: the scores of one or two texts, by number on the page.
     """
     if len(scores) == 1:
         (score,) = scores.values()
@@ -130,7 +130,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 
 
 def _numbers(scores: Mapping[int, TextScore]) -> str:
-    """Return Markdown with two texts' log-probabilities, and length-independent measures if their lengths differ."""
+    """Return Markdown with the log-probabilities of two texts, and with perplexities for texts of different lengths."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_token = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per token"
@@ -158,13 +158,13 @@ def _counted(score: TextScore) -> str:
 
 
 def _quoted(score: TextScore) -> str:
-    """Return a text as Markdown, shortened to fit into a sentence."""
+    """Return a text as Markdown, truncated to QUOTED characters."""
     text = score.text.strip()
     return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
-    """Return a table with one row per text: the probability of the text and other measures."""
+    """Return a table with one row per text: log-probability, perplexities and other measures."""
     each = scores.values()
     return pd.DataFrame(
         {
@@ -186,14 +186,15 @@ def _nats_per_word(score: TextScore) -> float:
 def _perplexity_per_word(score: TextScore) -> str:
     """Format the perplexity per word.
 
-    The value may exceed a float's range, because a whole sentence counts as one word in a script without spaces.
+    The perplexity may exceed the range of a float, because a whole sentence counts as one word in a script without
+    spaces.
     """
     log = _nats_per_word(score)
     return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 
 
 def power_of_ten(log: float) -> str:
-    """Format a number in scientific notation, given its natural logarithm, even if it is outside a float's range."""
+    """Format a number in scientific notation, given its natural logarithm; it may exceed the range of a float."""
     exponent = math.floor(log / math.log(10))
     digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
     if digits == "10.0":

@@ -1,4 +1,4 @@
-"""Chooses and loads the language model from `transformer.checkpoints.available_models.language_model_folders`."""
+"""Lets the user choose a language model, and loads it from a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = (
 
 
 def language_model() -> LanguageModel:
-    """Return the chosen language model on the chosen device; if no model is usable, show a message and end the page."""
+    """Return the chosen language model on the chosen device. If loading fails, show a message and end the page."""
     folders = language_model_folders()
     if not folders:
         st.info(NONE)
@@ -41,7 +41,7 @@ def language_model() -> LanguageModel:
 
 
 def language_model_choice() -> None:
-    """Show the select box for the language model, if several are available."""
+    """Show a select box for the language model, if there are several."""
     folders = list(language_model_folders())
     if len(folders) < 2:
         return

@@ -1,4 +1,4 @@
-"""A text that the language model continues, with the results that the parts of the page need."""
+"""A text that the language model continues, with the continuation and the results of the model run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every token looks back")
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
-# A text that can be continued by copying: its last words occurred before.
+# A text that a copying head can continue, because the last words occurred before.
 REPEATING = "She loves tea and he loves music. She loves tea and he"
 BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model starts by itself)"
@@ -47,9 +47,9 @@ class LanguageReading:
 
     Attributes:
         runs: the model's cached runs.
-        text: the start of the text, as the user typed it.
+        text: the start of the text, as typed by the user.
         length: the maximum number of tokens that the model may write.
-        params: the settings of the continuation, without values that are invalid for this model.
+        params: the decoding settings, without values that are invalid for this model.
     """
 
     runs: CachedRuns
@@ -59,7 +59,7 @@ class LanguageReading:
 
     @property
     def traced(self) -> TracedTranslation:
-        """The continuation, with all values computed for it.
+        """The continuation, with all values that the model computed.
 
         Raises:
             AtlasError: the text is too long; the message says what to do.
@@ -68,13 +68,12 @@ class LanguageReading:
 
     @property
     def run(self) -> TextContinuationRun:
-        """The run that computes the continuation."""
         params = self.params
         return TextContinuationRun(self.text, params.settings, self.length, params.forced, frozenset(params.suppressed))
 
     @property
     def details_run(self) -> TextContinuationRun:
-        """The same as `run`, because a continuation's run keeps all intermediate values."""
+        """The model run that continues the text and keeps all intermediate values."""
         return self.run
 
     @property
@@ -83,20 +82,19 @@ class LanguageReading:
 
     @property
     def trace(self) -> Trace:
-        """The trace of the model on the whole text, including the continuation."""
+        """The trace of the whole text, including the continuation."""
         return self.traced.trace
 
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
-        """Return the metrics of all heads on the text."""
         assert kind == "decoder", "a language model has no other attention kind"
         return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
-        """Return the head to show: the user's choice, or else the most informative head on this text."""
+        """Return the head to show: the user's choice, or the most informative head on this text."""
         shape = self.trace.decoder.shape[:2]
         return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
-    # Remaining members of the `HeadReading` protocol.
+    # The remaining members implement the protocol `HeadReading`.
 
     @property
     def config(self) -> TransformerConfig:
@@ -116,24 +114,23 @@ class LanguageReading:
 
     @property
     def maps(self) -> HeadMaps:
-        """The page that opens the model's heads."""
         return MAPS
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
-        """Return the trace; if `interventions` switch the mask off, return the trace of a run without the mask."""
+        """Return the trace of the model run, or of a run without the mask if `interventions` switch the mask off."""
         return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
-        """Return the model's parameters."""
         return self.runs.weights()
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
-    """Show the text box, and return the text with its continuation; if that fails, show a message and end the page.
+    """Show a text box, and return the text with a continuation. If the model cannot continue it, show a message and end
+    the page.
 
     Args:
         loaded: the language model.
-        settings: whether to show the settings of the decoding method as well.
+        settings: whether to show the decoding settings, too.
     """
     asked = session.params(LanguageModelParams)
     box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
@@ -173,7 +170,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
 
 
 def go_on_from(typed: str) -> None:
-    """Callback for the text box: store the text, and drop the previous text's forced tokens and pins."""
+    """Callback: store a new text, and drop the forced tokens and pins, which belong to the old one."""
     session.update(LanguageModelParams, text=valid(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())

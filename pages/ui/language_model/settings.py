@@ -1,4 +1,4 @@
-"""Decoding settings: the method, and its numeric parameters."""
+"""Form for the decoding settings of the language model: the method and its numeric parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.ui.text.glossary import explain
 from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
-# The numeric parameters of each decoding method: field, label, and step of the number box.
+# Numeric parameters of each decoding method: field name, label, and step of the number box.
 NUMBERS = {
     "greedy": (),
     "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
@@ -35,7 +35,7 @@ WORDS = {
 
 
 def continuation_settings() -> None:
-    """Show a button that opens the settings: decoding method, number of tokens to write, device and model."""
+    """Show a button that opens the settings: decoding method, maximum number of new tokens, device and model."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
             "How the next token is chosen",

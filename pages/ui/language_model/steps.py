@@ -1,4 +1,4 @@
-"""Shows a continuation step by step: the tokens read, the token predicted, and the other candidates."""
+"""Shows, step by step, how the language model continues a text: tokens read, token predicted, and other candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.checkpoints.checkpoint import LanguageModel
 
 
 def show_steps(loaded: LanguageModel) -> None:
-    """Show the continuation token by token, with controls for the decoding method."""
+    """Show the continuation of a text step by step, with controls for the decoding method."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)
         show_written(reading)

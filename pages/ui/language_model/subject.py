@@ -1,4 +1,4 @@
-"""The model shown on "Compare heads" and "Inside a layer": translator, language model, or attention from a file."""
+"""Lets the user choose whose heads a page shows: the translator's, a language model's, or those in a file."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Select-box value for the translator. Values other than OF_TRANSLATOR and OF_OWN are folder names.
+# Value of the select box for the translator. All values except OF_TRANSLATOR and OF_OWN are names of model folders.
 OF_TRANSLATOR = ""
-# Select-box value for attention from a file; no folder can have this name.
+# Value of the select box for attention from a file. No folder can have this name.
 OF_OWN = "/own"
 
 
@@ -48,16 +48,15 @@ def language_model_shown() -> bool:
 
 
 def own_shown() -> bool:
-    """Return whether the page shows attention from a file."""
+    """Return whether the page shows attention from the user's own file."""
     return session.params(SubjectParams).subject == OWN
 
 
 def subject_choice(page: str) -> None:
-    """Show the select box for the model: the translator, a language model or, on "Compare heads", attention from a
-    file.
+    """Show a select box for the model: the translator, a language model or, on "Compare heads", attention from a file.
 
     Args:
-        page: prefix of the widget's key.
+        page: the prefix of the widget's key, which also identifies the page.
     """
     key = f"{page}subject"
     folders = list(language_model_folders())
@@ -86,7 +85,7 @@ def subject_choice(page: str) -> None:
 
 
 def links_to_its_heads() -> None:
-    """Show links from the "Language model" page to the pages about the model's heads."""
+    """Show links from the "Language model" page to other pages that show the language model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
             if st.button(label, key=f"lm_{page}", icon=icon, **setting(SubjectParams, subject=LANGUAGE_MODEL)):
@@ -94,7 +93,9 @@ def links_to_its_heads() -> None:
 
 
 def read_subject() -> HeadReading:
-    """Show the chosen model's text box, and run the model on the text; if that fails, show a message and stop."""
+    """Show the chosen model's text box, and run the model on the text. If the run fails, show a message and end the
+    page.
+    """
     if not language_model_shown():
         reading = read_sentence()
         show_translation(reading)
@@ -104,22 +105,24 @@ def read_subject() -> HeadReading:
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
             show_text(reading)
-        st.page_link(PAGES["decoder"].path, label="Its own page", icon=":material/notes:")
+        st.page_link(PAGES["decoder"].path, label="Language model page", icon=":material/notes:")
     return reading
 
 
 def named_besides() -> AlsoNamed:
-    """Return the names that a language model's heads get from random patterns; empty for other models."""
+    """Return additional names for a language model's heads, based on their attention in random patterns; empty for
+    others.
+    """
     return copying_names(language_model()) if language_model_shown() else {}
 
 
 def read_maps() -> MapReading:
-    """Return the attention maps from a file, or those of the chosen model on the user's text."""
+    """Return the attention maps in the user's file, or those of the chosen model on the user's text."""
     return read_own() if own_shown() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
-    """Return the chosen model for the "A vs. B" comparison; for attention from a file, show a message and stop."""
+    """Return the chosen model for the part "A vs. B". For attention from a file, show a message and end the page."""
     if own_shown():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "

@@ -1,1 +1,1 @@
-"""Roles of page elements, which decide what lecture mode shows."""
+"""Roles of page elements, which decide what is visible in lecture mode."""

@@ -1,7 +1,8 @@
-"""Roles of page elements: main figure, figure words and aside; elements without a role are explanations or controls.
+"""Roles of page elements, which decide what is visible in lecture mode.
 
-Pages only declare these roles. This module implements lecture mode, which shows nothing but the main figure, as large
-as the screen. assets/lecture/page.css hides or enlarges elements by role. Charts, tables and components call `large`.
+In lecture mode, a page shows only its main figure, as large as the screen. Pages mark elements as the main figure, as
+words of the figure, or as an aside; unmarked elements are explanations or controls. assets/lecture/page.css hides or
+enlarges elements by role. Charts, tables and components call `large`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
-# Maximum number of characters in one row of a headline on a projector 1024 pixels wide.
+# Number of characters in one line of a headline on a projector 1024 pixels wide.
 ROW = 72
-# Height in pixels that a slide's title takes away from the figure; keep in sync with assets/lecture/lecture.css.
+# Height of a slide's title in pixels; keep in sync with assets/lecture/lecture.css.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
 def large() -> bool:
-    """Return whether lecture mode is on: the page shows only its main figure, as large as the screen."""
+    """Return whether lecture mode is on, in which the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
 
 def lay_out(page: str) -> None:
-    """In lecture mode, hide everything except the page's main figure, and enlarge all text.
+    """If lecture mode is on, hide everything except the page's main figure, and enlarge all text.
 
     Args:
         page: the name of the open page.
@@ -42,14 +43,13 @@ def lay_out(page: str) -> None:
 
 
 def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
-    """Return the container for the main figure; a page must have exactly one.
+    """Return the container for the main figure. A page has exactly one.
 
     Args:
-        headline: Markdown lines that state what the figure shows and what to look for. Lecture mode shows these lines
-            above the figure.
-        when: whether this figure is the main one, on a page that chooses between several.
-        rows: the maximum number of rows per headline line. A longer line is cut off, so that the figure stays high on
-            the screen.
+        headline: Markdown paragraphs that say what the figure shows and what to look for; visible only in lecture mode.
+        when: whether this figure is the main one, on a page with several figures.
+        rows: the maximum number of lines of each paragraph. Longer paragraphs are truncated, so that the figure stays
+            high on the screen.
     """
     if not when:
         return st.container()
@@ -64,11 +64,11 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
 
 
 def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return two containers in the main figure: one on the left for explanatory words, one on the right for the figure.
+    """Return two containers in the main figure: for explanatory words on the left, and for the figure on the right.
 
     Args:
-        headline: Markdown lines, as for `main_figure`.
-        wide: whether the figure needs more of the width than usual.
+        headline: Markdown paragraphs, as for `main_figure`.
+        wide: whether the figure is wider than usual.
     """
     with main_figure(*headline):
         words, figure = st.columns([5, 7] if large() and not wide else [4, 8], gap="small" if large() else "large")
@@ -76,12 +76,14 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
 
 
 def figure_words() -> DeltaGenerator:
-    """Return the container for words that are part of the main figure, not comments on it; a page has at most one."""
+    """Return the container for words that belong to the main figure and stay visible in lecture mode; at most one per
+    page.
+    """
     return st.container(key=WORDS, gap="xsmall")
 
 
 def aside(name: str) -> DeltaGenerator:
-    """Return a container for content beside or inside the main figure that is not part of the figure.
+    """Return a container for content that lies beside or inside the main figure but is not part of the figure.
 
     Args:
         name: a name that is unique on the page.
@@ -90,5 +92,7 @@ def aside(name: str) -> DeltaGenerator:
 
 
 def clicker_is_free() -> bool:
-    """Return whether a presentation clicker may press the page's own buttons; on a slide, it changes slides instead."""
+    """Return whether a presentation clicker may press the page's own buttons. On a slide, the clicker changes slides
+    instead.
+    """
     return not session.params(LectureParams).presents_as_slide(session.params(LessonParams).id)

@@ -1,1 +1,1 @@
-"""The lecturer's controls: lecture mode, slides, and the current page's QR code."""
+"""Lecture mode, slides and QR codes, and the controls for them."""

@@ -1,4 +1,4 @@
-"""The lecturer's controls on every page: present the page, add it as a slide, show its QR code, or use a clicker."""
+"""The lecturer's controls, on every page: lecture mode, slides, and the page's QR code."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 
 KEY = "lecture"
-# Session-state key for the page of the requested slide, kept until a script run opens that page.
+# Session-state key for the page of the slide that the user opened, kept until a script run shows that page.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence makes the URL too long."
 WITHOUT_LIST = "This slide contains only the open sentence: your list of sentences would make the URL too long."
-# Pages whose own buttons can be pressed with a presentation clicker, unless the page is shown as a slide.
+# Pages with buttons that a presentation clicker presses, unless the page is shown as a slide.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention",
@@ -42,17 +42,18 @@ OF_ONE_HEAD = (
     "inside_a_layer",
     "change_attention",
 )
-# Pages for either the translator or a language model. With a language model, slides are described as for the "Language
-# model" page.
+# Pages that show either the translator or a language model. With a language model, a slide is described
+# by that model's text and head.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:
-    """Return the page of the requested slide if it is not the open `page`; else None.
+    """Return the page to switch to, after the user opened a slide; None if that page is the open `page`, or no slide
+    was opened.
 
-    The request is kept until that page is open, because a Streamlit rerun may interrupt the current script run first.
+    The request is kept until the page is open, because Streamlit may interrupt this script run before the switch.
     """
     if st.session_state.get(OPENED) == page:
         del st.session_state[OPENED]
@@ -60,12 +61,12 @@ def opened_page(page: str) -> str | None:
 
 
 def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
-    """Callback: show a slide; do nothing if the slide does not exist.
+    """Callback: open a slide; do nothing if the slide does not exist.
 
     Args:
         number: the 1-based number of the slide; None for no slide.
-        present: whether to show the slide in lecture mode.
-        at_end: whether to open the slide's page at its last step, as when going back from the next slide.
+        present: whether to turn on lecture mode.
+        at_end: whether to open the slide's page at the last step, as when going back from the next slide.
     """
     params = session.params(LectureParams)
     slide = params.shown(number or NO_SLIDE)
@@ -131,8 +132,8 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
 
 
 def _act(sent: Mapping[str, Any], page: str) -> None:
-    """Carry out an action requested by an untrusted browser message."""
-    # Clear the last error message: the user has had time to read it.
+    """Perform the action that an untrusted browser message requests."""
+    # The user has had time to read the last error message, so clear it.
     params = session.params(LectureParams)
     params = replace(params, slides=replace(params.slides, problem=""))
     session.store(params)
@@ -159,13 +160,13 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     def load() -> None:
         text = sent.get("text")
         slides = Slides.from_file(text if isinstance(text, str) else "")
-        # Keep the collected slides if the file cannot be read.
+        # If the file cannot be read, keep the current slides.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
     def entitle() -> None:
         text = sent.get("text")
         if isinstance(text, str):
-            # Only the title changes, so stay on the current slide.
+            # Stay on the current slide, because only the title changes.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
 
     actions: dict[object, Callable[[], None]] = {
@@ -188,11 +189,11 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
 def _described(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list of slides.
 
-    The description covers only the slide's own page, although the URL also holds the settings of other pages.
+    The URL of a slide also holds the settings of other pages, which the description leaves out.
     """
     address = dict(slide.parameters)
     if slide.page in STEPPED:
-        # A lesson uses its own sentence, not the one in the URL.
+        # A lesson ignores the sentence in the URL.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
     what, text, of = "", address[session.TEXT], AttentionParams
@@ -220,11 +221,11 @@ def _switched(off: OffParams) -> str:
 
 
 def _step(page: str) -> str:
-    """Return the lesson step that a clicker would advance; empty if a clicker would not advance a lesson."""
+    """Return the number of the lesson step as text; empty if no lesson is open, or if the clicker changes slides."""
     lesson = session.params(LessonParams)
     if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
-    # The page's title gives the total number of steps. Do not read it here: the lessons module would import torch.
+    # Omit the total number of steps, because the lessons module imports torch.
     return f"Step {lesson.shown_step + 1}"
 
 
@@ -233,7 +234,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
 
 
 def _code(path: str, pages: Container[str]) -> dict[str, str]:
-    """Return the QR code of the page's URL in lecture mode, or a sentence that explains why there is none."""
+    """Return the QR code and URL that open this page in lecture mode, or a message that explains why there is none."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}

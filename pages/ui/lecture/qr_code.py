@@ -1,4 +1,4 @@
-"""Creates QR codes of URLs for the audience's phones. Pure."""
+"""Creates QR codes of page URLs for the audience's phones. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ PORT = 8501
 
 
 def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
-    """Return the full URL of a page, which can be opened in any browser.
+    """Return the full URL of a page.
 
     Args:
-        current: the URL that is open in the browser: that of the app or of one of its pages.
-        path: the page's path below the app's own URL; empty for the first page.
+        current: the URL in the browser, which may end with a page's path: `st.context.url` includes this path if the
+            URL
+            has parameters.
+        path: the page's path below the app's URL; empty for the first page.
         parameters: the page's query parameters.
-        pages: the paths of all pages. `current` may end with one of these, because `st.context.url` keeps the page's
-            path if the URL has parameters.
+        pages: the paths of all pages.
     """
     scheme, host, base, *_ = urlsplit(current)
     base = base.rstrip("/")
@@ -37,7 +38,9 @@ def full_address(current: str, path: str, parameters: Mapping[str, str], pages: 
 
 
 def local_only(address: str) -> str:
-    """Return a sentence that says what to do if a URL works only on this computer; empty if it works elsewhere."""
+    """Return a message that says what to do if a URL works only on this computer; empty if other computers can open the
+    URL.
+    """
     parts = urlsplit(address)
     host = parts.hostname or ""
     try:
@@ -49,7 +52,7 @@ def local_only(address: str) -> str:
 
 
 def qr_code(address: str) -> str | None:
-    """Return a QR code as an SVG data URI, black on white with a margin; None if the text is too long."""
+    """Return a URL as a QR code: an SVG data URI, black on white with a margin; None if the URL is too long."""
     try:
         return segno.make_qr(address, error="m").svg_data_uri(border=4, dark="#000000", light="#ffffff")
     except segno.DataOverflowError:

@@ -1,1 +1,1 @@
-"""Parts of the Lessons page. The lessons themselves and their claims are in `transformer.lessons`."""
+"""The "Lessons" page. The lessons and their claims are defined in `transformer.lessons`."""

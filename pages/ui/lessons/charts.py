@@ -1,4 +1,4 @@
-"""Altair charts of the figures in lessons, built from tables."""
+"""Altair charts for the figures of lessons, made from tables."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from transformer.lessons.tables import Table
 
 # Sizes in pixels.
 LABEL, TILE = 170, 44
-# The start of a head's label, up to its layer number.
+# Pattern of a head's label, up to the layer number.
 HEAD = re.compile(".*, layer ")
 
 
 def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
-    """Return a chart of one or two bars per table row, in table order, with percentages printed beside the bars.
+    """Return a horizontal bar chart of values from 0 to 1, with percentages beside the bars.
 
-    The axis runs from 0 to 1. Rows with equal labels are not merged.
+    Bars are in the order of the table. Rows with equal labels have separate bars.
 
     Args:
-        table: a column of labels, followed by one or two columns of values from 0 to 1.
+        table: a column of labels, followed by one or two columns of values.
         place: the name of the label column.
-        labels: the labels shown beside the bars; None for the table's own labels, with numbers added.
+        labels: the labels to show; None for those of the table, with numbers added.
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
@@ -39,7 +39,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     base = alt.Chart(long).encode(
-        # The domain extends beyond 1, so that the percentage beside the longest bar has room.
+        # Extend the axis beyond 1, so that a percentage fits beside the longest bar.
         x=alt.X(
             "value:Q",
             title=None if legend else series[0],
@@ -58,12 +58,12 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
 
 
 def costs(table: Table) -> alt.LayerChart:
-    """Return a bar chart of the loss in log-probability from hiding each word, sorted from largest to smallest.
+    """Return a bar chart of how much log-probability is lost when each word is hidden, largest first.
 
-    Each label also gives the word's share of the attention. The bar of the marked word has another colour.
+    A bar's label includes the word's share of the attention. The word that is marked in the table has another colour.
 
     Args:
-        table: the table of the "named" figure.
+        table: the table of a figure of type "named".
     """
     words = [str(label) for label in table.labels]
     place, cost, share = (list(column) for column in table.columns.values())
@@ -99,11 +99,11 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
     Args:
         chart: the learning curve.
-        points: the labelled points, with columns step, value and says (the label).
+        points: the points, with columns step, value and says (the label).
         last: the last training step of the curve.
     """
     layers = [chart]
-    # Place labels where the curve leaves room: to the right of early points and to the left of late ones. Vega warns
+    # Place labels to the right of early points and to the left of late ones, where the curve leaves room. Vega warns
     # about a layer without data, so an empty group gets no layer.
     for late, some in points.groupby(points.step > last / 2):
         base = alt.Chart(some).encode(x="step:Q", y="value:Q")
@@ -117,12 +117,12 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
 
 
 def ranks(table: Table) -> alt.LayerChart:
-    """Return a bar chart of the effect of removing each head, sorted from largest to smallest.
+    """Return a bar chart of the effect of removing each head, largest first.
 
-    The marked head is labelled and has another colour.
+    The head that is marked in the table has a label and another colour.
 
     Args:
-        table: the table of the "worth" figure.
+        table: the table of a figure of type "worth".
     """
     change, times = (list(column) for column in table.columns.values())
     frame = pd.DataFrame(
@@ -140,7 +140,7 @@ def ranks(table: Table) -> alt.LayerChart:
     base = alt.Chart(frame).encode(
         x=alt.X(
             "at:Q",
-            title="heads, most needed first",
+            title="heads, most important first",
             scale=alt.Scale(domain=[0, len(change) + 1], nice=False),
             axis=alt.Axis(tickCount=6, **AXIS),
         )
@@ -169,13 +169,13 @@ def ranks(table: Table) -> alt.LayerChart:
 
 
 def tiles(table: Table) -> alt.LayerChart:
-    """Return a chart with one tile per head and one row per layer.
+    """Return a chart with one tile per head and one row of tiles per layer.
 
-    With one share per head, the tile's colour shows the share from 0 to 1. With two, a tile is filled if the first
-    share is larger.
+    With one share per head, the colour of a tile shows the share, from 0 to 1. With two, a tile is filled if the first
+    share is larger than the second.
 
     Args:
-        table: a table with one or two shares per head, whose `across` is the number of heads in a layer.
+        table: a table with one or two shares per head. `Table.across` is the number of heads in a layer.
     """
     rows = tile_rows(table)
     shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]

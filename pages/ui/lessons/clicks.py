@@ -1,4 +1,4 @@
-"""Checks the user's click in a lesson's attention map, and comments on a wrong click."""
+"""Decides whether a click in a lesson's attention map is the right one, and comments on a wrong one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
-    """Return whether the user's choice in the attention map completes the step's task."""
+    """Return whether the head or row that the user chose in the attention map completes the step's task."""
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
@@ -24,7 +24,7 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
 
 
 def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    """Return a Markdown comment on a wrong choice in the attention map; empty if the user has not chosen anything."""
+    """Return a Markdown comment on a wrong head or row; empty if the user has not chosen any."""
     what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
     said = what(measured, clicked) if what else ""
     return said and f"{said} Try another, or press “Show me”."
@@ -33,13 +33,13 @@ def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
 def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
     if (clicked.layer, clicked.head) == _asked_in(measured):
-        # The map opens with this head, so the user has not clicked anything yet.
+        # The user has not clicked anything yet, because the map opens with this head.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the right one."
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    # Use the user's display settings, because they determine the rows of the map.
+    # The user's display settings determine the rows of the map.
     view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
@@ -55,7 +55,7 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
-    """Return the layer and head with which the map opens, both 0-based."""
+    """Return the 0-based layer and head with which the attention map opens."""
     choice = first_choice(measured, solved=False)
     return choice.layer, choice.head
 

@@ -28,21 +28,22 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 
-# Table columns that contain whole sentences, and their width in pixels, which leaves room for the other columns on a
-# projector.
+# Table columns that contain whole sentences, and the width in pixels of each. The other
+# columns still fit on a projector.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
-# State of the map when it was last shown: the lesson's ID, the step number, and whether the answer was visible.
+# State with which the map was last opened: the lesson's id, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
-# Decimal places: FINE is for the probabilities of whole sentences, which are small.
+# Decimal places; FINE is for the probabilities of whole sentences, which are small.
 DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
-    """Return the head, pinned rows and metric bars with which a step's attention map opens.
+    """Return the head, the pinned rows and the metric with which a step's attention map opens.
 
     Args:
+        measured: the step.
         solved: whether the user has completed the step's task.
     """
     step, evidence, figure = measured.step, measured.evidence, measured.figure
@@ -51,44 +52,51 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
-    # The bars below the small maps reveal the head that the question asks for, so they appear only with the answer.
+    # The bars below the small maps give the answer away, so show them only after the answer.
     bars = ""
     if solved and "bars" in figure:
-        # Raises an error if the job is not defined for this kind of attention; the step then shows the error.
+        # Raise an error, which the step shows, if the job is not defined for this attention kind.
         evidence.shares(kind, figure["bars"])
         bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
-    """Return the token positions in the figure's pinned row, which may depend on the (layer, head) `at`."""
+    """Return the token positions of the row that the figure pins.
+
+    Args:
+        measured: the step.
+        at: the 0-based layer and head of the map, on which the row may depend.
+    """
     kind = measured.figure["kind"]
     row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
 def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
-    """Return what the user has chosen in the map since the step was opened; None if the user has not chosen anything.
+    """Return what the user has chosen in the attention map since the step was opened; None if nothing.
 
     Args:
-        opened: the open lesson's ID and the step number.
+        measured: the step.
+        opened: the id of the open lesson, and the step number.
     """
     sent = st.session_state.get(_key(measured), {}).get("choice")
     now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
-    # Ignore a choice made on another step's map, or before this step was last opened.
+    # Ignore a choice that was made in the map of another step, or before this step was last opened.
     if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
         return None
     return AttentionParams.from_browser(sent)
 
 
 def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
-    """Show a step's attention browser. Once the step is done, the browser opens with the answer.
+    """Show the attention browser of a step. When the task is done, the browser switches to the answer.
 
-    A Streamlit rerun keeps the user's choice in the browser until the step is done or another step is opened.
+    Streamlit reruns do not change what the user has chosen in the browser until the task is done or another step opens.
 
     Args:
-        opened: the open lesson's ID and the step number.
-        done: whether the answer is shown. Until then, the browser does not describe the map in words.
+        measured: the step.
+        opened: the id of the open lesson, and the step number.
+        done: whether the answer is visible. Until then, the browser does not describe the map in words.
     """
     step, trace = measured.step, measured.evidence.trace()
     draw_browser(
@@ -107,8 +115,9 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
 
 
 def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
-    """Return the attention browser's request number, which changes when a step is opened, reopened or done."""
-    # If a script run did not show the map, Streamlit has dropped the choice in it, but the browser has kept it.
+    """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
+    # If a script run does not show the map, Streamlit drops the user's choice but the browser keeps
+    # it, so make a new request.
     stays = SYNCED.shown == shown and _key(measured) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
@@ -118,7 +127,7 @@ def _key(measured: MeasuredStep) -> str:
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:
-    """Show a head's map in the trained model and, once the step is done, in the model with a part removed."""
+    """Show a head's map in the trained model and, when the task is done, in the model without one part."""
     maps = [
         Map(title, rows, columns, values, mask)
         for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
@@ -127,11 +136,11 @@ def show_without(measured: MeasuredStep, *, done: bool) -> None:
 
 
 def show_learning(curve: str, marked: pd.DataFrame) -> None:
-    """Show the two learning curves of a model: the loss, and the translation quality (chrF).
+    """Show a model's learning curves, one of the loss and one of the translation quality (chrF).
 
     Args:
         curve: the learning curves as CSV text.
-        marked: the training steps to label, from the "learning" figure.
+        marked: the training steps to label, from the table of a figure of type "learning".
     """
     table = pd.read_csv(StringIO(curve))
     for lines, unit, name, said in (
@@ -159,7 +168,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 
 def show_values(table: Table) -> None:
-    """Show how much each position contributes to each component of a sum of vectors, as a coloured table."""
+    """Show a sum of vectors as a coloured table: one row per position, one column per component of the vectors."""
     frame = framed(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
@@ -182,7 +191,7 @@ def show_values(table: Table) -> None:
 
 
 def show_table_figure(measured: MeasuredStep) -> None:
-    """Show a figure made from a table: the totals as text, and a chart, a coloured table or the table itself."""
+    """Show a figure that is based on a table: totals as text, and a chart, a coloured table or the table itself."""
     table = table_of(measured)
     assert table is not None, "the figure has a table"
     frame, show = framed(table), measured.step.show
@@ -213,7 +222,6 @@ def show_table_figure(measured: MeasuredStep) -> None:
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
-    """Return the chart of a figure, or None if the figure is shown in another way, for example as a table."""
     if table.across:
         return tiles(table)
     if show == "worth":
@@ -222,12 +230,12 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
         return costs(table)
     if show not in BARS:
         return None
-    # Number the tokens, so that equal tokens keep separate bars. Other labels are unique and need no number.
+    # Number the tokens, because equal tokens need separate bars. Other labels are unique.
     names = numbered(frame[table.head].tolist())
     labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
-    """Return whether the step's figure must stay hidden, because it would give the answer away."""
+    """Return whether the figure must stay hidden until the user has answered, because it shows the answer."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

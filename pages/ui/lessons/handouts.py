@@ -1,4 +1,4 @@
-"""Writes a lesson as one HTML file that works offline: a worksheet to print, or an interactive file."""
+"""Exports a lesson as one HTML file that works offline: a worksheet to print, or the lesson with interactive maps."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
 def printed(lesson: Lesson, write: Callable[[], str]) -> str:
-    """Return the HTML document from `write`; if a step cannot be measured, return a document with the error message.
+    """Return the HTML document from `write`, or a document with the error message if a step cannot be measured.
 
-    Streamlit creates a download only after the click on its button, and does not show exceptions raised at that point.
+    Streamlit calls `printed` only when the user clicks the download button, and shows no exceptions at that time.
     """
     try:
         return write()
@@ -45,7 +45,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Context manager that adds the step's number to the message of an error raised inside the context."""
+    """Context manager that adds the step's number to the message of an error."""
     try:
         yield
     except AtlasError as error:
@@ -53,7 +53,7 @@ def _named(number: int) -> Iterator[None]:
 
 
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
-    """Return a lesson's worksheet as HTML, with an empty table to fill in or with the measured answers.
+    """Return a lesson's worksheet as HTML, either with the measured answers or with an empty table to fill in.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -82,7 +82,7 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
 
 
 def lesson_file(lesson: Lesson, translator: Translator) -> str:
-    """Return the whole lesson as HTML, with interactive maps; each answer unfolds on a click.
+    """Return a lesson as HTML with interactive maps, in which each answer is hidden until the reader clicks.
 
     Raises:
         LessonError: a step cannot be measured.
@@ -120,7 +120,7 @@ def _answer(step: MeasuredStep) -> str:
 
 
 def _figure(step: MeasuredStep, maps: list[str]) -> str:
-    """Return a figure's HTML; for an attention browser, return a placeholder and append the data to `maps`."""
+    """Return the HTML of a figure. For an attention browser, return a placeholder, and append the data to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))

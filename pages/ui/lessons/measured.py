@@ -1,4 +1,4 @@
-"""Measures the claim of a lesson step on the lesson's model; results are cached for all users."""
+"""Checks the claim of a lesson step on the lesson's model; results are cached for all users."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from transformer.lessons.result import Question, figure_of, question_of, with_ma
 from transformer.lessons.template import filled
 from transformer.running.translator import Translator
 
-# Private-use characters, not allowed in a lesson, that mark the start and end of a value until the text is escaped.
+# Private-use characters that mark the start and end of a value until the text is escaped.
+# A lesson must not contain them.
 OPENS, CLOSES = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A lesson step together with the measured result of its claim.
+    """A lesson step with the measured result of its claim.
 
     Attributes:
-        step: the step as defined in the lesson file.
-        evidence: the model runs on the step's sentence.
-        finding: the result of checking the claim.
+        step: the step, as defined in the lesson file.
+        evidence: model runs on the step's sentence.
+        finding: whether the claim holds, and the measured values.
         question: the choices to offer, or the number to guess.
     """
 
@@ -37,35 +38,35 @@ class MeasuredStep:
 
     @property
     def figure(self) -> dict[str, Any]:
-        """The figure's parameters, with measured values filled in."""
+        """The parameters of the figure, with measured values filled in."""
         return figure_of(self.step, self.finding)
 
     @property
     def before(self) -> MeasuredStep | None:
-        """The step with the map that is shown before the answer; None if the step has no such map."""
+        """The step with the attention map that is shown before the answer; None if there is no such map."""
         step = with_map_before(self.step)
         return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
-        """Return one of the step's texts as Markdown, with the measured values filled in and bold."""
+        """Return one of the step's texts as Markdown, with measured values filled in and bold."""
         marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
         return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
 
     def plain(self, text: str) -> str:
-        """Return one of the step's texts as plain text, with the measured values filled in."""
+        """Return one of the step's texts as plain text, with measured values filled in."""
         return filled(text, self.finding.values)
 
 
 def finding_run(step: LessonStep) -> FindingRun:
-    """Return the model run that measures the step's claim."""
+    """Return the model run that checks a step's claim."""
     return FindingRun(step.sentence, step.claim, tuple(sorted(step.parameters.items())))
 
 
 def measured_step(translator: Translator, step: LessonStep) -> MeasuredStep:
-    """Measure a step's claim on a model.
+    """Check a step's claim on a model.
 
     Raises:
-        AtlasError: the claim cannot be measured on the step's sentence; the message says why.
+        AtlasError: the claim cannot be checked with the step's sentence; the message says why.
     """
     runs = CachedRuns(translator)
     finding = runs.get(finding_run(step))

@@ -1,4 +1,4 @@
-"""The navigation buttons below a lesson step: show the answer, go back, and go on to the next step or lesson."""
+"""Navigation buttons below a lesson step: "Show me", "Back", and "Next"."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from transformer.lessons.lesson import Lesson, LessonStep, read_lesson
 
 
 def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
-    """Show the navigation buttons below a step.
+    """Show the navigation buttons below a lesson step.
 
     Args:
-        number: the 0-based number of the open step.
+        lesson: the lesson.
+        number: the 0-based number of the step.
         done: whether the user has completed the step's task; "Next" is disabled until then.
     """
     keyed = clicker_is_free()
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # A clicker cannot answer a question, so its "next" key first shows the answer.
+            # A presentation clicker cannot answer a question. Its "next" key shows the answer first.
             st.button(
                 "Show me",
                 key="lesson_show",
@@ -55,17 +56,17 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
 
 
 def answer_question(given: str) -> None:
-    """Callback: store the answer to the open step's question, in the format of `LessonParams.answer`."""
+    """Callback: store the user's answer to the open step, in the format of `LessonParams.answer`."""
     session.update(LessonParams, answer=given)
 
 
 def open_step(lesson: str, number: int = 0) -> None:
-    """Callback: open a step of a lesson; if `lesson` is empty, open the list of all lessons."""
+    """Callback: open a step of a lesson; if `lesson` is empty, open the list of lessons."""
     session.store(session.params(LessonParams).at(lesson, number))
 
 
 def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
-    """Return the label of the "next" button, and the arguments with which the button calls `open_step`."""
+    """Return the label of the "Next" button, and the arguments for `open_step`."""
     if number + 1 < len(lesson.steps):
         return "Next", (lesson.id, number + 1)
     after = _lesson_after(lesson.id)
@@ -75,7 +76,7 @@ def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
 
 
 def _lesson_after(name: str) -> Lesson | None:
-    """Return the next readable lesson in the list; None if there is none."""
+    """Return the next lesson in the list that can be read; None if there is none."""
     files = lesson_files()
     for path in list(files.values())[list(files).index(name) + 1 :]:
         with suppress(LessonError, OSError):
@@ -84,7 +85,7 @@ def _lesson_after(name: str) -> Lesson | None:
 
 
 def _wanted(step: LessonStep) -> str:
-    """Return the tooltip that tells the user how to complete the step; empty for a step without a task."""
+    """Return the tooltip that says how to complete the step's task; empty for a step without a task."""
     return {
         "answered": "Answer the question first.",
         "row pinned": "Click a cell in the row first.",

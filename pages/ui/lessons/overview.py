@@ -1,4 +1,4 @@
-"""The list of all lessons, with the user's progress."""
+"""The list of lessons, with the user's progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES
 
 
 def show_overview() -> None:
-    """Show the shipped lessons in order, then the lessons that a teacher has added."""
+    """Show the lessons of the app in order, then the lessons that a teacher has added."""
     files = lesson_files()
     params = session.params(LessonParams)
     st.markdown(

@@ -1,4 +1,4 @@
-"""Shows one lesson step: the text and question on the left, the figure on the right."""
+"""Shows one step of a lesson: text and question on the left, the figure on the right."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from transformer.lessons.lesson import Lesson, read_lesson
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-# Figures that are wide tables and get more of the page's width.
+# Figures that contain a wide table get more of the page's width.
 WIDE = ("translations", "needed")
-# The app's start page, whose URL path is empty.
+# The app's start page. Its URL has no path.
 FIRST = "translate"
 
 
 def show_lesson(path: Path) -> None:
-    """Show the open step of a lesson, or an error message if the lesson cannot be read or measured."""
+    """Show the open step of a lesson, or an error message if the lesson cannot be read or checked."""
     params = session.params(LessonParams)
     try:
         lesson = read_lesson(path)
@@ -69,7 +69,8 @@ def show_lesson(path: Path) -> None:
         with figure:
             done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
-            # Mark the lesson as done together with its last step, because the user may leave the lesson in many ways.
+            # Mark the lesson as done as soon as the last step is done, because the user may
+            # leave the page in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
@@ -88,9 +89,11 @@ def _refuse(error: Exception) -> None:
 
 
 def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
-    """Show the step's figure, and return whether the task is done and a Markdown comment on a wrong click.
+    """Show the figure of a step. Return whether the step's task is done, and a Markdown comment on a wrong click.
 
     Args:
+        measured: the step.
+        params: the open lesson and the user's answer.
         number: the 0-based number of the step.
     """
     step, remark = measured.step, ""
@@ -105,7 +108,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
-                # Store the answer in the URL, so that later clicks do not undo it.
+                # Store the answer in the URL, so that it survives later clicks.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
@@ -133,19 +136,21 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     found = verdict(measured.question, params.answer) if step.question else None
     asked = f"{params.id} {measured.plain(step.question)} {model}"
     said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
-    # The line break separates the verdict's number from the first number of the reveal. On a projector, which has no
-    # room for another line, a style sheet hides the break.
+    # Without the line break, the number in the verdict could run into the first number of the explanation. On a
+    # projector, a style sheet hides the break to save a line.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if found and not large():
-            # On a projector, the answer comes from an audience, so it does not count for one user's score.
+            # In a lecture, the audience answers, so the answer does not count for the user's score.
             show_score(asked, found)
         if not measured.finding.holds:
             st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
-    """Show the link to the page about the step's subject, and the handouts; return the container that holds them."""
+    """Show a link to the page that the step is about, and the handouts; return the container, so that buttons can be
+    added.
+    """
     step, row = measured.step, st.container(horizontal=True)
     with row:
         if step.address:
@@ -170,11 +175,12 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
 
 
 def with_link(measured: MeasuredStep, text: str, model: str) -> str:
-    """Return a Markdown text in which the mention of the measured head links to that head's map.
+    """Return a Markdown text in which the name of the measured head links to the head's map.
 
-    The text is returned unchanged if the measured values do not name a head.
+    If the measured values do not name a head, the text stays unchanged.
 
     Args:
+        measured: the step.
         text: one of the step's texts, as Markdown.
         model: the name of the lesson's model.
     """
@@ -189,9 +195,10 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
 
 
 def page_address(measured: MeasuredStep, model: str) -> str:
-    """Return the URL of the page that a step links to, with the step's sentence, head and row as parameters.
+    """Return the URL of the page that a step links to; the parameters contain the step's sentence, head and row.
 
     Args:
+        measured: the step.
         model: the name of the lesson's model.
     """
     page, _, own = measured.step.address.partition("?")

@@ -1,4 +1,4 @@
-"""Tables with the data of a lesson's figure, for the page, worksheets and downloads."""
+"""Tables behind the figures of lessons, for the page, worksheets and downloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
 
-# How a map's title describes where a head's attention goes, for each job of a head.
+# Words for map titles that say what a head attends to, by job of the head.
 JOB_WORDS = {
     "previous": "on the one before",
     "next": "on the next",
@@ -32,19 +32,19 @@ assert JOB_WORDS.keys() == {*JOBS, LATER}
 
 
 def table_of(measured: MeasuredStep) -> Table | None:
-    """Return the data of a step's figure; None if the figure is not made from a table."""
+    """Return the table behind a step's figure; None if the figure is not based on a table."""
     table = TABLES.get(measured.step.show)
     return None if table is None else table(measured.evidence, **measured.figure)
 
 
 def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
-    """Return a step's figure as a table for display; None if the figure is not made from a table."""
+    """Return the table behind a step's figure, formatted for display; None if the figure is not based on a table."""
     table = table_of(measured)
     return None if table is None else framed(table)
 
 
 def framed(table: Table) -> pd.DataFrame:
-    """Return a table for display, with token labels; if the table's rows are heads, each layer becomes one row."""
+    """Return a table formatted for display. If the rows are heads, combine the heads of each layer in one row."""
     if not table.across:
         labels = [
             label if isinstance(label, str) else group_label(label, table.text, words=False) for label in table.labels
@@ -59,11 +59,11 @@ def framed(table: Table) -> pd.DataFrame:
 
 
 def tile_rows(table: Table) -> list[str]:
-    """Return the label of each row of tiles: the layer, preceded by the attention kind if there are several."""
+    """Return a label for each row of tiles: the layer, after the attention kind if there are several kinds."""
     rows = [str(label).rpartition(", head ")[0] for label in table.labels[:: table.across]]
     kinds = {row.rpartition(", ")[0] for row in rows}
     layers = [row.rpartition(", ")[2] for row in rows]
-    # Only the first word of the attention kind ("cross 3"), because labels have little room.
+    # Labels have little room, so use only the first word of the attention kind, for example "cross 3".
     return (
         layers
         if len(kinds) == 1
@@ -75,7 +75,7 @@ def tile_rows(table: Table) -> list[str]:
 
 
 def totals_of(table: Table) -> str:
-    """Return the table's totals as one line of text."""
+    """Return the totals of a table as one line of text."""
     return " · ".join(
         f"{name}: {value:.0%}" if isinstance(value, float) else f"{name}: {value}"
         for name, value in table.totals.items()
@@ -85,13 +85,17 @@ def totals_of(table: Table) -> str:
 def without_maps(
     evidence: Evidence, kind: Kind, head: str, part: str, job: str = ""
 ) -> list[tuple[str, list[str], list[str], np.ndarray, np.ndarray]]:
-    """Return one head's map in the trained model and in the model with a part removed.
-
-    Each map is a tuple of title, row labels, column labels, weights and mask; the last two have shape [rows, columns].
+    """Return a head's attention map in the trained model and in the model without one part.
 
     Args:
+        evidence: model runs on the step's sentence.
+        kind: the attention kind.
+        head: the head, as named in the lesson file.
         part: the part to remove, a key of `PARTS`.
-        job: a job of a head, whose share of the attention goes into the titles; empty for none.
+        job: the job of a head; the titles say how much attention is used for the job. Empty for none.
+
+    Returns:
+        For each map: title, row labels, column labels, weights [rows, columns], and mask [rows, columns].
     """
     at = evidence.head(kind, head)
     article = "the mask" if part == "mask" else part
@@ -101,7 +105,7 @@ def without_maps(
         axes = axes_of(trace, kind)
         title = f"Layer {at[0] + 1}, head {at[1] + 1}, {how} {article}"
         if job:
-            # A short title, so that it fits on one line on a projector.
+            # Use a short title, which fits on one line on a projector.
             share = evidence.shares(kind, job, interventions=interventions)[at]
             title = f"Head {at[0] + 1}.{at[1] + 1} {how} {article}: {share:.0%} {JOB_WORDS[job]}"
         maps.append((title, row_labels(axes), column_labels(axes), trace.attention(kind)[at], trace.mask(kind)))

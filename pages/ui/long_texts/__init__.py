@@ -1,1 +1,1 @@
-"""Parts of the "Long texts" page."""
+"""Parts of the "Long texts" page, which shows the cost of attention for long texts."""

@@ -1,4 +1,4 @@
-"""Plots the measured cost of attention against text length on log axes, and describes the slopes in words."""
+"""Plots the measured cost of attention against text length, on logarithmic axes, and describes the slopes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ AXIS_TITLES = {
     SECONDS: "seconds of one pass",
     KEYS_AND_VALUES: "bytes of the keys and values of one head",
 }
-# Full attention gets wide lines and large points, so that they stay visible under those of the other kinds where both
-# coincide. Each pair is for full attention and for the others: line widths in pixels, and point areas.
+# Line widths in pixels and point areas, for full attention and for the other kinds. Full attention is larger, so that
+# it stays visible below a line that coincides with it.
 WIDTHS, SIZES = (9, 3), (190, 60)
 
 
 def show_costs() -> None:
-    """Show the cost plot, a description of its slopes, and a button that measures the costs on this machine."""
+    """Show a plot of the costs, a description of the slopes, and a button that measures the costs on this machine."""
     recorded = costs()
     if recorded is None:
         st.warning("The recorded measurement is missing or damaged. Measure on this machine instead.")
@@ -73,7 +73,7 @@ def show_costs() -> None:
         st.markdown(concludes(recorded.costs, quantity))
     st.caption(
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; for a "
-        "shorter text, everything around the attention takes most of the time. Here the map is stored, because "
+        "shorter text, everything except attention takes most of the time. Here the map is stored, because "
         "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
         f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
     )
@@ -81,7 +81,7 @@ def show_costs() -> None:
 
 
 def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
-    """Return the measured costs as a table with one row per measurement."""
+    """Return a table of the costs with one row per measurement."""
     return pd.DataFrame(
         {
             "attention": [NAMES[each.attention] for each in found],
@@ -94,7 +94,7 @@ def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
 
 
 def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
-    """Return a chart of one quantity against text length, with log axes and one line per kind of attention."""
+    """Return a chart of one quantity against text length, with logarithmic axes and one line per kind of attention."""
     values = [float(getattr(each, quantity)) for each in found]
     table = pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Describes the measured cost of attention in words."""
+"""Describes the measured costs of attention in plain English."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
-# The unit of each quantity.
+# Unit of each quantity.
 WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
     SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
     KEYS_AND_VALUES: "The keys and values of **{length:,} tokens** take {amount} in one head.",
 }
-# Names of the measured kinds of attention, with the block size or stride.
+# Names of the kinds of attention, with the block size or stride that was measured.
 FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full",
     "local": f"Local, in blocks of {configuration('local').block} tokens",
     "compressed": f"Compressed, {configuration('compressed').stride} tokens to a key",
 }
-# A well-known model, and its total number of heads (12 layers with 12 heads each).
+# A well-known model for comparison, and its total number of heads (12 in each of 12 layers).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
-# A slope above this shows that the time grows faster than the number of cells in an attention map.
+# Beyond this slope, the time grows faster than the number of cells in an attention map.
 STEEP = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
     "remove it. A text cut into blocks has slope 1, but no token sees beyond its block. Up to the length of one block "
     "it equals full attention, so the two lines coincide there.",
-    SECONDS: "Work on each token alone, as in the feed-forward network, grows with slope 1, the map with slope 2. So "
-    "the longer the text, the larger the map’s share of the time. Compression removes part of the map’s time but "
-    "leaves the slope near 2; blocks bring the slope near 1.",
+    SECONDS: "The time for each token alone, as in the feed-forward network, grows with slope 1, and the time for the "
+    "map with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of the "
+    "map’s time but leaves the slope near 2; blocks bring the slope near 1.",
     KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2, so it is the map that does not fit into "
     "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
     "value, so the lines of full and local attention coincide.",
@@ -42,14 +42,14 @@ MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU
 
 
 def written(value: float, quantity: str) -> str:
-    """Format a value of the given quantity with a unit, such as "1.5 MB"."""
+    """Format a value of a quantity with a unit, such as "1.5 MB"."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
 def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
-    """Return one Markdown sentence per kind of attention that says how a quantity grows with text length."""
+    """Return one Markdown sentence per kind of attention, which says how a quantity grows with text length."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
         f"(slope {slope:.2f})."
@@ -58,7 +58,7 @@ def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
 
 
 def describe_saving(found: Sequence[Cost], quantity: str) -> str:
-    """Return Markdown that gives the cost of full attention on the longest text, and the savings of the other kinds."""
+    """Return Markdown that states what full attention costs for the longest text, and what the other kinds save."""
     length, costs = longest(found)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
@@ -79,19 +79,21 @@ def describe_saving(found: Sequence[Cost], quantity: str) -> str:
 
 
 def concludes(found: Sequence[Cost], quantity: str) -> str:
-    """Return the text that explains the measured slopes of a quantity."""
+    """Return the text that explains a quantity's slopes."""
     steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
 def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
-    """Return the longest text length measured with full attention, and what each kind of attention costs there."""
+    """Return the longest text length measured with full attention, and the costs of each kind of attention at this
+    length.
+    """
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}
 
 
 def _share(part: float) -> str:
-    """Describe a fraction of the cost of full attention in words."""
+    """Describe a fraction of the cost of full attention, such as "a third of that"."""
     if part > 1.1:
         return f"{part:.1f} times that"
     parts = round(1 / part)

@@ -1,4 +1,4 @@
-"""Plots the held-out losses of small models that differ only in their kind of attention."""
+"""Plots the held-out losses of small models that differ only in the kind of attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = ASSETS / "attention_losses.json"
 
 
 def show_losses() -> None:
-    """Show the chart and the table of held-out losses, and describe how the models were trained."""
+    """Show a chart and a table of the held-out losses, and describe how the models were trained."""
     recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
@@ -59,7 +59,7 @@ def show_losses() -> None:
 
 
 def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
-    """Return a table of held-out losses with one row per kind of attention."""
+    """Return a table of the held-out losses with one row per kind of attention."""
     rows = []
     for attention in ATTENTIONS:
         models = recorded.of(attention)
@@ -79,7 +79,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
 
 
 def cells(recorded: RecordedLosses, attention: Attention) -> int:
-    """Return the number of attention weights that one head computes for a context of full length."""
+    """Return how many attention weights a head computes for a context of full length."""
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
@@ -87,7 +87,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
-    """Return a chart of held-out losses with one point per model and one row per kind of attention."""
+    """Return a chart of the held-out losses with one point per model and one row per kind of attention."""
     table = pd.DataFrame(
         [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
     )
@@ -111,7 +111,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def describe_losses(recorded: RecordedLosses) -> str:
-    """Return sentences that compare the number of cells and the held-out loss of each kind with full attention."""
+    """Return sentences that compare each kind of attention with full attention: computed cells and held-out loss."""
     means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS
@@ -130,7 +130,7 @@ def describe_losses(recorded: RecordedLosses) -> str:
     return " ".join(
         (
             f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
-            f"{whole:,} cells of a context of {recorded.context} tokens.",
+            f"{whole:,} cells for a context of {recorded.context} tokens.",
             *others,
         )
     )

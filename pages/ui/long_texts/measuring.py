@@ -1,4 +1,4 @@
-"""The recorded cost measurement, and a button that repeats the measurement on this machine."""
+"""The recorded measurement of attention costs, and a button that measures the costs on this machine."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from transformer.language_modelling.cost_measurement import MODEL, measurements
 from transformer.model.devices import use_one_thread
 
 FILE = ASSETS / "attention_costs.json"
-# Session-state key of the user's own measurement.
+# Session-state key for the user's own measurement.
 MEASURED = "_measured_costs"
-# Session-state key that is set when the user has requested a measurement.
+# Session-state key for whether the user has requested a measurement.
 ASKED = "_asked_costs"
-# Timed passes at each length. More passes would make other users wait.
+# Number of timed passes at each length. With more passes, other users would wait longer.
 REPEATS = 2
 
 
 def costs() -> RecordedCosts | None:
-    """Return the user's own measurement or, without one, the recorded one; None if its file is missing or damaged."""
+    """Return the user's own measurement, or else the recorded one; None if the recorded one is missing or damaged."""
     return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 
 def measure_button() -> None:
-    """Show the measurement button; after a click on it, measure while the page waits, then rerun the page."""
+    """Show a button that measures the costs. The script run after a click measures, and then reruns the page."""
     st.button(
         "Measure on this machine",
         key="long_measure",
@@ -45,12 +45,14 @@ def measure_button() -> None:
 
 
 def _ask() -> None:
-    """Callback of the button: request a measurement from the next script run."""
+    """Callback: request a measurement from the next script run."""
     st.session_state[ASKED] = True
 
 
 def _measure() -> None:
-    """Measure with a progress bar; any click stops this, because updating the bar then raises an exception."""
+    """Measure with a progress bar. A click anywhere stops this, because the next update of the bar then raises an
+    exception.
+    """
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
@@ -63,7 +65,7 @@ def _measure() -> None:
 
 
 def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
-    """Yield the costs, and release the lock after each, so that other users wait for one measurement at most."""
+    """Yield measured costs one at a time; release the lock after each, so that other users need not wait for all."""
     while True:
         with LONG_RUNS:
             cost = next(costs, None)

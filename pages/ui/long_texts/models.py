@@ -1,4 +1,4 @@
-"""Loads the three small language models of the "Long texts" page, one per kind of attention."""
+"""Loads the small language models of the "Long texts" page, one for each kind of attention."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from transformer.language_modelling.attention_map import AttentionMap, map_of_te
 from transformer.serving.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
-# Keep all three models in memory, because each takes only about a megabyte.
+# Keep all three models, because each takes only about a megabyte of memory.
 LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# Maximum number of tokens in a text; the row labels of a longer one would not fit.
+# Maximum number of tokens in a text; beyond it, the row labels of the map would not fit.
 MAX_TOKENS = 96
 
 
 @LOADED.remember("Loading the models …")
 def small_model(attention: Attention) -> LanguageModel:
-    """Load the model with the given kind of attention on the CPU.
+    """Load the model with a given kind of attention on the CPU.
 
     Raises:
         CheckpointError: the model's folder is missing or damaged; the message says what to do.
@@ -34,7 +34,7 @@ def small_model(attention: Attention) -> LanguageModel:
 
 @RUNS.remember()
 def map_of(attention: Attention, text: str) -> AttentionMap:
-    """Return all heads' attention maps for a text, from the model with the given kind of attention.
+    """Return the attention maps of all heads for a text, from the model with a given kind of attention.
 
     Raises:
         AtlasError: the text or the model cannot be read; the message says what to do.

@@ -1,4 +1,4 @@
-"""Shows the attention maps of the user's own text with full, local and compressed attention."""
+"""Shows the attention maps of a text typed by the user, with full, local and compressed attention."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.text.normalisation import valid
 
-# Longer texts are rejected before tokenization, which could take seconds. Texts that fit into a map are shorter.
+# Reject longer texts before tokenization, which could take seconds. Every text that fits into a map is shorter.
 MAX_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """Show the controls for attention kind, layer and head in the page's tab row, so that the maps begin higher."""
+    """Show controls for attention kind, layer and head beside the page's tabs, which leaves more room for the maps."""
     st.segmented_control(
         "Attention",
         (ALL, *ATTENTIONS),
@@ -49,7 +49,7 @@ def pick_map() -> None:
 
 
 def show_maps() -> None:
-    """Show the text box and the attention maps of its text."""
+    """Show a text box, and the attention maps of the text in it."""
     params = session.params(LongTextsParams)
     text = params.text
     text_box(
@@ -89,26 +89,25 @@ def show_maps() -> None:
 
 
 def _read(typed: str) -> None:
-    """Callback of the text box: store the text."""
     session.update(LongTextsParams, text=valid(typed))
 
 
 def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
-    """Return one head's map in the format of the `side_by_side` component."""
+    """Return one head's map for `side_by_side`."""
     labels = [token_label(token, text) for token in found.tokens]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
 def title_of(attention: Attention, found: AttentionMap) -> str:
-    """Return a map's title: the attention kind, the block size if any, and the map's size."""
+    """Return a map's title: the kind of attention, the block size if there are blocks, and the size of the map."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def describe_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
-    """Return Markdown that compares how many cells each kind of attention computes."""
+    """Return Markdown that states how many cells each kind of attention computes."""
     length = len(next(iter(maps.values())).tokens)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."
