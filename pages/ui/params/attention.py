@@ -12,12 +12,12 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# Limit for indices. It exceeds the number of layers, heads and tokens of any supported model, and the number of frames
-# in 30 seconds of audio.
+# Upper limit for indices: more than the layers, heads or tokens of any supported model, and more than the frames in 30
+# seconds of audio.
 MAX_INDEX = 9_999
-# Maximum number of indices in a list.
+# Maximum length of a list of indices.
 MAX_COUNT = 999
-# Stands for a layer or head that the user has not chosen.
+# The value of a layer or head that the user has not chosen.
 UNCHOSEN = -1
 
 

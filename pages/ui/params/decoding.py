@@ -60,12 +60,12 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether nothing is forced, suppressed or searched. If so, a translation by the user is read unchanged."""
+        """Whether the user's translation is read unchanged: nothing is forced or suppressed, and `search` is off."""
         return not (self.forced or self.suppressed or self.search)
 
     @property
     def in_words(self) -> str:
-        """The decoding method in words, to follow "This is from"."""
+        """A description of the decoding settings that can follow the words "This is from"."""
         settings = self.settings
         if settings.method == "beam":
             parts = [f"a beam of {settings.beam_size}", f"length penalty {settings.length_penalty:g}"]

@@ -24,7 +24,7 @@ class PositionsParams(Params, prefix="positions_"):
         first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: the offset of the rotation, and the position from which it rotates.
+        offset, start: by how many positions the rotation shifts an encoding, and the position to shift.
         bits: the number of bits of the binary counter.
         span: the number of positions for the alternative encodings.
         shuffle: the seed for shuffling the words.
