@@ -1,4 +1,4 @@
-"""The second sentence, and the choice between two next tokens on which the two sentences are compared."""
+"""Controls for the patching question: sentence B, the decoding step, and the two next tokens to compare."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Asked:
     question: PatchingQuestion
 
     def named(self, number: int) -> str:
-        """Return Markdown of one of the two compared tokens."""
+        """Return Markdown for a compared token; `number` is 0 or 1."""
         return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
@@ -132,10 +132,9 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=lambda: _ask_at(st.session_state[key]),
-        help="Before this step, the model has read the same words of A's translation for both sentences. In brackets: "
-        "the difference between the two choices, in nats. By default, this is a step at which the sentences prefer "
-        "different tokens: the one with the largest difference that does not translate the changed word, or else the "
-        "first.",
+        help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
+        "differ in their choice, in nats. The default is a step at which A and B prefer different tokens: among steps "
+        "that do not translate the changed word, the one with the largest difference; otherwise the first.",
     )
     return question
 
@@ -145,7 +144,6 @@ def _step_label(trace: Trace, step: int) -> str:
 
 
 def _ask_at(number: int) -> None:
-    """Callback: ask about another step, from 1."""
     session.store(session.params(PatchParams).at_step(number))
 
 
@@ -179,12 +177,13 @@ def _says(asked: Asked, found: Contrasts) -> str:
     if found.close:
         says += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
-            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}, so there is no effect to divide."
+            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}. A share of so small a difference "
+            "would mean nothing."
         )
     elif translates_change(asked.a, asked.b)[asked.question.step]:
         says += (
-            "This step translates the changed word itself, so a difference is no surprise. The list of steps says how "
-            "far the others differ."
+            "This step translates the changed word itself, so a difference is no surprise. The list of steps shows how "
+            "much A and B differ at the other steps."
         )
     pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
     if found.close and pair is not None and pair.word:
