@@ -39,7 +39,7 @@ def show_addition(reading: Reading) -> None:
     show_table(norms, "positions_norm_numbers", digits=4)
     st.subheader("What would putting them side by side cost?", anchor=False)
     st.markdown(
-        "This is how the cost is counted: the position's vector, as wide as the embedding, is placed *beside* it. So "
+        "The cost is counted like this: the position's vector, as wide as the embedding, is placed *beside* it. So "
         "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number "
         "of heads and F stay the same. The embeddings themselves stay D wide. An output layer that shared the target "
         "embedding needs its own matrix, because it reads 2D numbers."
@@ -81,7 +81,8 @@ def show_addition(reading: Reading) -> None:
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     """Return a table with one row per token.
 
-    Columns include the norms of embedding, encoding and sum, and the cosine similarity of embedding and encoding.
+    Columns include the norms of the embedding, the positional encoding and their sum, and the cosine similarity between
+    embedding and encoding.
     """
 
     def norms(array: np.ndarray) -> np.ndarray:
@@ -132,8 +133,8 @@ def _why_scaled(text: EmbeddedText) -> str:
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(
-            f"A position has **{position:.2f}**: added as they are, the position would be {position / plain:.2f} times "
-            "as long as the word."
+            f"A position vector has **{position:.2f}**: without scaling, it would be {position / plain:.2f} times "
+            "as long as the word's vector."
         )
     if text.scale != 1:
         sentences.append(

@@ -1,4 +1,4 @@
-"""Plots chosen dimensions of the positional encoding over positions, with and without dropout."""
+"""Plots chosen dimensions of the positional encoding by position, with and without dropout."""
 
 from __future__ import annotations
 
@@ -78,20 +78,20 @@ def show_curves() -> None:
     whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
-    # This comes last, because only this part needs the model, which may still have to be loaded.
+    # Filled last, because only this line needs the model, which may take time to load.
     with whose:
         _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """Say whether the curves are those of the app's model; if not, offer a button that sets that model's width."""
+    """Say whether the curves are those of the loaded model; if not, offer a button that sets the model's width."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
-        st.markdown(f"These are the curves of the model of this app: **D = {width}**.")
+        st.markdown(f"These are the curves of this app's model: **D = {width}**.")
         return
     words, place = st.columns([7, 3], vertical_alignment="center")
-    words.markdown(f"These are the curves of a model with D = {width}. The model of this app has D = {ours.d_model}.")
+    words.markdown(f"These are the curves of a model with D = {width}. This app's model has D = {ours.d_model}.")
     place.button(
         f"The model's own, D = {ours.d_model}",
         key="positions_ours",
@@ -101,7 +101,7 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """Return a line chart of encoding values over positions, with one line per dimension.
+    """Return a line chart of encoding values by position, with one line per dimension.
 
     Args:
         values: the encoding values, [P, N].
@@ -160,9 +160,9 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
     words.markdown(
-        f"The first pair repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
-        f"10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
-        f"{2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
+        f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} "
+        f"every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 "
+        f"= {2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
         "1, because it starts at 0, as the dimensions do."
     )
     with numbers:
