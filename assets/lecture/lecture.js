@@ -129,7 +129,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged type of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
+   * Switches the enlarged fonts of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
    * removes a style sheet only after that.
    * @param {boolean} lecture
    */

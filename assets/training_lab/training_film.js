@@ -1,4 +1,4 @@
-// Shows a training as a film: the maps of a moment, all curves, and controls that move between moments.
+// Shows a training run as a film: the maps of a moment, all curves, and controls that move between moments.
 
 import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
 import { LABEL_SIZE } from "../attention_browser/map_geometry.js";

@@ -104,7 +104,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
     reader.maps(1)
     readout = reader.page.locator(".readout")
     for shown, said in (
-        ("the difference", "compared with as trained"),
+        ("the difference", "compared with the model as trained"),
         ("as trained", "looks at"),
         ("after the change", "looks at"),
     ):
