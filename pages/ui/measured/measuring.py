@@ -26,8 +26,8 @@ from transformer.files.replacing import replaced
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 
-# Session-state key for a requested measurement, stored as (record file name, model version) until a script run starts
-# the measurement.
+# Session-state key for a requested measurement, stored as (record file name, model version) until a
+# script run starts the measurement.
 ASKED = "_measure"
 # Records by file name and model version that could not be saved because the model's folder is not writable.
 MEASURED: dict[tuple[str, str], Any] = {}

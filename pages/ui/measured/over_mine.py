@@ -72,7 +72,7 @@ def show_over_mine(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the remaining sentences with a progress bar. Any click ends this but keeps the finished sentences."""
+    """Measure the remaining sentences with a progress bar; any click ends this, but finished sentences are kept."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
@@ -92,7 +92,9 @@ def _measure(
 
 def _says(found: HeadEffects, count: int) -> str:
     if not found.read:
-        return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
+        return (
+            "For every head and sentence: the effect of removing the head, its share of the logits, and where it looks."
+        )
     skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
@@ -136,7 +138,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
 
 
 def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """Return a table with one row per head: the effect's mean and 95% interval, and how many sentences change."""
+    """Return a table with one row per head: mean effect, 95% interval, and number of sentences the head changes."""
     rows = []
     for kind in found.kinds(effect):
         estimate, values = found.mean(effect, kind), found.values[effect][kind]
@@ -159,7 +161,7 @@ def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
 
 
 def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """Return a table with one row per sentence: translation, mean effect over all heads, and the extreme effects."""
+    """Return a table with one row per sentence, with the mean, smallest and largest effect over all heads."""
     kinds = found.kinds(effect)
     names = [
         f"{TITLES[kind]} {layer + 1}.{head + 1}"
@@ -183,9 +185,9 @@ def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
                 "heads that change it": int(changed[number].sum()),
                 "mean": float(values[number, known].mean()) if len(known) else np.nan,
                 "smallest": np.nan if least is None else float(values[number, least]),
-                "head of the smallest": "" if least is None else names[least],
+                "head with the smallest": "" if least is None else names[least],
                 "largest": np.nan if most is None else float(values[number, most]),
-                "head of the largest": "" if most is None else names[most],
+                "head with the largest": "" if most is None else names[most],
             }
         )
     return pd.DataFrame(rows)
