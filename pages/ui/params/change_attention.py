@@ -132,7 +132,7 @@ class EditParams(Params, prefix="edit_"):
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """Return a copy with changes to the encoder only, because the decoder reads the translation."""
+        """Return a copy that keeps only changes to the encoder, because the decoder reads the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

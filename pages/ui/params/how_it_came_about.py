@@ -55,7 +55,7 @@ class GraphParams(Params, prefix="graph_"):
         return AskedToken(self.position, None if self.against in (RUNNER_UP, NOTHING) else self.against)
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         return replace(self.at(asked.position), against=RUNNER_UP if asked.against is None else asked.against)
 
     def for_another_sentence(self) -> Self:
@@ -65,5 +65,5 @@ class GraphParams(Params, prefix="graph_"):
         return self.at(UNCHOSEN)
 
     def at(self, position: int) -> Self:
-        """Return a copy for another predicted token, with the default comparison and no cut."""
+        """Return a copy that explains the token at another position, with the default comparison and no cut path."""
         return replace(self, position=position, against=RUNNER_UP, path=UNCHOSEN, cut=False, every=False)

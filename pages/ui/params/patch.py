@@ -73,11 +73,11 @@ class PatchParams(Params, prefix="patch_"):
         return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
-        """Return a copy for the predicted token at a 1-based step, compared with the token ID `second`."""
+        """Return a copy that explains the token predicted at a 1-based step, compared with the token ID `second`."""
         return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)
 
     def for_another_sentence(self) -> Self:

@@ -168,7 +168,7 @@ class Slides:
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
-        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not kept")
+        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not saved")
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
@@ -202,7 +202,7 @@ def _unpacked(code: str) -> str:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
         text = unpacker.decompress(packed, MAX_BYTES)
         if not unpacker.eof:
-            raise SlidesError("they are cut off, or too many")
+            raise SlidesError("they are cut off, or there are too many")
         return text.decode("ascii")
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
         raise SlidesError("they are cut off or were changed; copy the whole URL again") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.fields import Params, index, integer, one_of
 
-# Limit above the number of frames in the animation.
+# Upper limit for frame numbers; the animation has fewer frames.
 MAX_FRAMES = 99
 
 

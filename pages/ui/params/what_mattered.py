@@ -49,7 +49,7 @@ class MatteredParams(Params, prefix="mattered_"):
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         against = NOTHING if asked.against is None else asked.against
         return replace(self, explained=str(asked.position + 1), against=against)
 
