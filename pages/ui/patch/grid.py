@@ -35,8 +35,8 @@ NAMES = {
 }
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
-# For changes in nats, the colour scale ends at CLOSE, the smallest readable change, times this factor or higher. So
-# small changes look faint.
+# For changes in nats, the colour scale reaches at least this many times CLOSE, the smallest readable change, so
+# that small changes look faint.
 FAINT = 6
 
 

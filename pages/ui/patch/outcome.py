@@ -32,10 +32,14 @@ from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
 OUTSIDE = "outside the cone: exactly 0"
-# Conclusions from an effect near 1, between 0 and 1, and near 0.
+# Conclusions for effects near 1, between 0 and 1, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
-    "needed": ("A's choice turns into B's", "A's choice moves {:.0%} of the way to B's", "A does not need it alone"),
-    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, it is not enough"),
+    "needed": (
+        "A's choice turns into B's",
+        "A's choice moves {:.0%} of the way to B's",
+        "alone, this value is not needed",
+    ),
+    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, this value is not enough"),
 }
 REVERSED = "the choice moves the other way"
 
@@ -136,7 +140,7 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
         help="The patch stays applied while you choose another one, so you can combine several patches.",
     )
     if kept:
-        st.button("Drop the kept ones", icon=":material/close:", on_click=keep, args=((),))
+        st.button("Drop kept patches", icon=":material/close:", on_click=keep, args=((),))
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
@@ -161,7 +165,7 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
     says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if found.effects is None:
-        return says + "The two runs hardly differ, so there is no share to give."
+        return says + "The two runs hardly differ, so the effect is not given as a share."
     effect = float(found.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED

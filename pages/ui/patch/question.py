@@ -34,7 +34,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
 OFFERED = 6
-OTHER = "Sentence B: A, above, with one word changed"
+OTHER = "Sentence B: sentence A above, with one word changed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def pick_question(reading: Reading) -> Asked:
     most = int(differences.argmax())
     if found.close and differences[most] >= CLOSE:
         st.button(
-            f"Go to the step where they differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
+            f"Go to the step where A and B differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
             key="patch_most",
             on_click=_ask_at,
@@ -99,7 +99,7 @@ def pick_question(reading: Reading) -> Asked:
 
 
 def _pick_other(text: str) -> str:
-    """Show the box for sentence B, which starts with A's partner in `PAIRS`, or else with sentence A itself."""
+    """Show the box for sentence B, which at first contains A's partner in `PAIRS`, or else sentence A itself."""
     partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
     other = session.params(PatchParams).other or partner
     with st.popover("Try a pair"):
@@ -121,7 +121,6 @@ def _take(first: str, second: str) -> None:
 
 
 def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
-    """Show the choice of the predicted token, and return the question about its step."""
     last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
     question = question_of(a, b, min(chosen, last) - 1 if chosen else opening_step(a, b, differences))
     labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
@@ -148,7 +147,6 @@ def _ask_at(number: int) -> None:
 
 
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
-    """Show the choice of the two tokens to compare, and return their IDs."""
     params, step = session.params(PatchParams), question.step
     offered = [token for token, _ in candidates((a, b), step, OFFERED)]
     first = params.first if params.first in offered else question.tokens[0]
