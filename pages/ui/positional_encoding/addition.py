@@ -37,7 +37,7 @@ def show_addition(reading: Reading) -> None:
     with words:
         st.markdown(_why_scaled(text))
     show_table(norms, "positions_norm_numbers", digits=4)
-    st.subheader("What would putting them side by side cost?", anchor=False)
+    st.subheader("What would placing the vectors side by side cost?", anchor=False)
     st.markdown(
         "The cost is counted like this: the position's vector, as wide as the embedding, is placed *beside* it. So "
         "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number "

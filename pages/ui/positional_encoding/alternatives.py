@@ -57,9 +57,9 @@ def show_alternatives() -> None:
             st.markdown(f"**{title}**")
             if measured is None:
                 st.info(
-                    f"This model has none to show: its positions are “{config.positions}”. Learned positions are a "
-                    "table of parameters with one vector for every position up to a limit (Gehring et al. 2017); "
-                    "Vaswani et al. 2017 tried them too and got nearly the same scores (table 3, row E)."
+                    f"This model has no learned positions to show: its positions are “{config.positions}”. Learned "
+                    "positions are a table of parameters with one vector for every position up to a limit (Gehring et "
+                    "al. 2017). Vaswani et al. 2017 tried them too, with nearly the same scores (table 3, row E)."
                 )
                 continue
             values, name = measured
@@ -85,8 +85,8 @@ def show_alternatives() -> None:
 def turned_products(span: int, d_head: int) -> np.ndarray:
     """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
-    The query equals the key, and all of its dimension pairs have equal norms. So each value is the mean cosine of the
-    rotation angles, and the diagonal is 1.
+    The query and the key are assumed to be equal, with equal norms in all dimension pairs. So each value is the mean
+    cosine of the rotation angles, and the diagonal is 1.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
@@ -142,7 +142,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "added to the score",
         ),
     ):
-        # The linear biases are the main figure, because only they add a number to the scores instead of a vector.
+        # The linear biases are the main figure, because only they are added to scores instead of embeddings.
         with (
             place,
             main_figure(

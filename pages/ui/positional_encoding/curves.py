@@ -22,7 +22,7 @@ from transformer.model.sinusoids import sinusoids
 
 
 def show_curves() -> None:
-    """Show the settings, both plots, the comparison of two positions, and the wavelengths."""
+    """Show settings, plots with and without dropout, a comparison of two positions, and the wavelengths."""
     encoding = session.params(PositionsParams)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -66,7 +66,7 @@ def show_curves() -> None:
         )
     hit = (thinned == 0)[table != 0].mean()
     st.caption(
-        "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to go back. Dropout sets "
+        "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to zoom out. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
         f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps the mean. In training, dropout is applied to the sum of "
         "embedding and position; when the model translates, it is off."
@@ -167,7 +167,7 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)
-        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="Of every dimension", digits=4)
+        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="All dimensions", digits=4)
 
 
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
 from transformer.model.sinusoids import frequencies, sinusoids
 
-# Number of dimensions of the rotation matrix that are shown; with more, cells would be too small to see.
+# Maximum number of rows and columns of the rotation matrix that are shown; with more, cells would be too small to see.
 MAX_DRAWN = 64
 PAIRS_SHOWN = 4
 
@@ -39,7 +39,6 @@ def show_distances() -> None:
 
 
 def _offsets(table: np.ndarray) -> None:
-    """Show the matrices of dot products and distances, and plot both by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
@@ -49,7 +48,7 @@ def _offsets(table: np.ndarray) -> None:
             place,
             main_figure(
                 "**Positional encoding:** only the offset of two positions counts",
-                "Equal along the diagonals, and largest where a position meets itself",
+                "Equal along the diagonals, and largest for a position with itself",
                 when=name == "dot product",
             ),
         ):
@@ -182,7 +181,6 @@ def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
 
 
 def _counter(encoding: PositionsParams) -> None:
-    """Show the bits of a binary counter beside the sinusoids of the same positions."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)

@@ -78,7 +78,7 @@ def show_shuffled(reading: Reading) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    with main_figure("**What if word order is lost?** What the model writes; words that are new are marked"):
+    with main_figure("**What if word order is lost?** What the model writes; new words are marked"):
         table = run_table(runs)
         show_figure_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS, words=new_words(runs))
         show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
