@@ -48,7 +48,6 @@ def translator() -> Translator:
 
 
 def _not_installed(name: str) -> str:
-    """Return Markdown that says how to install a model that the URL names."""
     source, _, target = name.lower().partition("-")
     add = (
         f"To add it: `{HubModel(source, target).command}`."

@@ -90,7 +90,7 @@ def translated(trace: Trace, word: str) -> str | None:
     aligned = [target for target, source in enumerate(agreed) if source in words[word]]
     if not aligned:
         return None
-    # Rows of the alignment are prediction steps, and a token is read one step after it is predicted.
+    # Row i of the alignment is the step that predicts the token which is read at position i + 1.
     best = max(aligned, key=lambda target: attention[target]) + 1
     group = next(group for group in word_groups(trace.target_tokens, trace.target_text) if best in group)
     return _plain(trace.target_tokens, group, trace.target_text)
@@ -123,7 +123,7 @@ def translations_differ(a: str, b: str) -> str:
         if operation != "equal"
     ]
     if not parts:
-        return "Both have the same translation."
+        return "Both sentences have the same translation."
     said = ", ".join(f"**{markdown(one) or '—'}** / **{markdown(other) or '—'}**" for one, other in parts)
     return f"The translations differ here (A / B): {said}."
 

@@ -70,7 +70,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """The second model's head for each head of the first: the match, or the most similar head without a match."""
+        """The second model's head for each head of the first: the match or, if there is none, the most similar head."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property

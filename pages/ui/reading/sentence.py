@@ -54,7 +54,7 @@ class Reading:
     Attributes:
         runs: the model's runs.
         own: the trace of the model's own translation.
-        trace: the trace that pages show, of the user's translation if there is one, else of the model's own.
+        trace: the trace to show: that of the user's translation if there is one, otherwise `own`.
     """
 
     runs: CachedRuns
@@ -80,7 +80,7 @@ class Reading:
 
     @property
     def given(self) -> bool:
-        """Whether `trace` is that of a translation entered by the user."""
+        """Whether `trace` belongs to a translation that the user entered."""
         return self.trace is not self.own
 
     @property
@@ -100,7 +100,7 @@ class Reading:
         return replace(self.run, details=True)
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of all heads of an attention kind for this sentence."""
+        """Return the head metrics of an attention kind, measured on the sentence."""
         return self.runs.get(MetricsRun(self.run, kind))
 
     def choice(self, kind: Kind) -> AttentionParams:
@@ -251,7 +251,6 @@ def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Suggest sentences to a user whose text cannot be translated."""
     if not offered:
         return
     st.markdown("Or try one of these:")

@@ -45,7 +45,7 @@ def text_of_box(codes: Sequence[str]) -> str:
 
 
 def kept_code(text: str, codes: Sequence[str]) -> str:
-    """Return a new text with the current text's language codes, unless the new text already has codes."""
+    """Return a text prefixed with the current language codes, unless the text already has codes."""
     return with_code(text, chosen_code(codes), codes)
 
 
