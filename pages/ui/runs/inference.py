@@ -24,8 +24,8 @@ MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # In bytes, enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
-# Each model's weights as arrays. On the CPU, they share the model's memory, so they are dropped together with the
-# model.
+# Each model's weights as arrays. On the CPU, they share the model's memory, so they are
+# dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 

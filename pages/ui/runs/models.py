@@ -14,7 +14,7 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.serving.server_process import settle
 
-# At most two models are kept, because each needs much memory; one would not do, because loading takes long.
+# Loading a model takes long, so more than one is kept; each needs much memory, so at most two are kept.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # Separate from the model lock, so that loading a model does not block runs of another model.
 LOADING_LOCK = threading.Lock()

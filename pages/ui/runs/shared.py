@@ -33,7 +33,7 @@ _thread = threading.local()
 
 
 class SharedResults:
-    """LRU cache of function results by argument values, bounded by total size.
+    """LRU cache of function results, keyed by the arguments and bounded by total size.
 
     The cache is thread-safe. If several threads request a result at the same time, one computes it while the others
     wait. An exception is raised in all of these threads and is not cached.
@@ -132,8 +132,8 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # If this raises, the traceback refers to this frame, where `run` would keep the exception and all values in
-            # it alive.
+            # If this raises, the traceback refers to this frame, where `run` would keep the exception and
+            # all values in it alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -189,7 +189,7 @@ def show_progress(share: float) -> None:
 def place_shown(ahead: int) -> AbstractContextManager[None]:
     """Return a context manager that tells the user how many requests are ahead, if this thread renders a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
-    return st.spinner(f"{ahead} ahead of you") if drawing and ahead else nullcontext()
+    return st.spinner(f"{ahead} ahead of you in the queue") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:
@@ -214,8 +214,8 @@ class _Spinner(AbstractContextManager[None]):
             self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # If the user has left the page, this raises. The thread must then not count as announced, because it may render
-        # another page.
+        # This raises if the user has left the page. Then `_thread.announced` must not be set, because the
+        # thread may render another page.
         self._shown.__enter__()
         _thread.announced = self
 

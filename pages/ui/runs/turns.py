@@ -1,4 +1,4 @@
-"""FIFO lock that computes waiting requests of the same kind as a batch."""
+"""FIFO lock that batches waiting requests of the same kind."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Done = Callable[[int, Any], None]
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees how many requests are ahead, and seconds between updates.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds after which a turn lets waiting threads go first. If shorter turns were interrupted too, all would finish
-# later.
+# Seconds after which a turn lets waiting threads go first. If shorter turns were interrupted
+# too, all would finish later.
 SLICE = 0.3
 # Seconds for which a thread waits for more requests of the same kind before it computes a batch.
 GATHER = 0.15
@@ -70,7 +70,7 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # This thread has no turn if `given_up` raised while it waited for a new one.
+        # If `given_up` raised an exception while waiting for a new turn, this thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)
@@ -152,7 +152,7 @@ class Turns:
             # If this thread is interrupted, the other threads of the batch must not wait forever.
             for each in group:
                 if not each.finished:
-                    each.finish(RuntimeError("the batch that this run was part of was cancelled"))
+                    each.finish(RuntimeError("this run's batch was cancelled"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
