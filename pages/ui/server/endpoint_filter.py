@@ -17,9 +17,9 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.document import DocumentMiddleware
 
-# Allowed browser messages: run the page, stop the script run, and heartbeat. Some other messages can read project files
-# that git ignores or clear the caches of all users. Requests for upload URLs use memory even if uploads are switched
-# off.
+# Allowed browser messages: run the page, stop the script run, and heartbeat. Some other messages can read
+# project files that git ignores or clear the caches of all users. Requests for upload URLs use memory even
+# if uploads are switched off.
 ALLOWED_MESSAGES = {"rerun_script", "stop_script", "app_heartbeat"}
 # The metrics endpoint reveals how many users there are and how long their sessions last.
 METRICS = "/_stcore/metrics"
@@ -56,7 +56,7 @@ def filtered(message: Message) -> Message | None:
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # Pass on an oversized message without parsing it, because Streamlit ends its session.
+    # Pass on an oversized message without parsing it, because Streamlit then ends the session.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:

@@ -33,7 +33,7 @@ _is_warm = False
 
 @asynccontextmanager
 async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
-    """Lifespan context of the server: warm up in the background, or first if ANSWERS_WHEN_WARM is set."""
+    """Lifespan context of the server: warm up in the background or, if ANSWERS_WHEN_WARM is set, before serving."""
     task = asyncio.create_task(warm_up())
     if os.environ.get(ANSWERS_WHEN_WARM):
         await task
@@ -42,10 +42,10 @@ async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
 
 
 async def warm_up() -> None:
-    """Open pages as a user would, without a browser."""
+    """Import torch, render the first pages without a browser, and freeze the loaded objects."""
     global _is_warm
-    # Import the module before rendering a page. A page that imported it would hold the script lock, so waiting users
-    # would see no message.
+    # Import the module before rendering a page. A page that imported it would hold the script lock, so waiting
+    # users would see no message.
     await asyncio.to_thread(import_module, MODEL)
     from transformer.serving.server_process import settle
 
