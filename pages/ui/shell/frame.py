@@ -83,8 +83,8 @@ def draw() -> None:
     with ExitStack() as run:
         # Waiting messages have a separate container, so that the elements below do not move when a message appears.
         with st.container(key="waiting"):
-            # Sessions that still show an empty screen go first, because a first page takes far less time than a
-            # translation.
+            # Sessions that still show an empty screen go first, because a first page takes far
+            # less time than a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
         ask_again()
         exporter()

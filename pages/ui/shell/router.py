@@ -31,7 +31,7 @@ HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """Return all pages by section, as copies for one script run, because `st.navigation` modifies page objects."""
+    """Return copies of all pages, by section; script runs need copies because `st.navigation` modifies page objects."""
     return {section: list(map(copy, listed)) for section, listed in _pages().items()}
 
 
