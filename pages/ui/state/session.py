@@ -295,7 +295,7 @@ def box_request() -> int:
 
 
 def refill_boxes() -> None:
-    """Make the text boxes show the current texts."""
+    """Make the text boxes show the session's texts, even if the user is typing."""
     st.session_state[BOX_REQUEST] = box_request() + 1
 
 
