@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """Describe the interventions in words, such as "without 3 heads"; a single head is named."""
+    """Describe the interventions, such as "without 3 heads"; a single head is called by its name."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -167,7 +167,7 @@ def describe_effect(
             else "nothing"
             for trace in (effect.before, effect.free)
         )
-        says += f" ({new} instead of {old}). The old one"
+        says += f" ({new} instead of {old}). The original translation"
     change, interval = effect.change, ""
     if effect.draws > 1:
         found = over_draws(effect.scores.change)

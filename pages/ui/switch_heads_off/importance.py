@@ -167,7 +167,7 @@ def describe_importance(
 
 
 def what_is_written(effect: Effect) -> str:
-    """Return the end of a Markdown sentence about a changed log-probability, which says what the model writes."""
+    """Return what the model now writes, as the end of a Markdown sentence about a changed log-probability."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:

@@ -50,7 +50,7 @@ def show_removal(reading: Reading) -> None:
     if recorded:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
-        "Remove one head after another for this sentence, and measure",
+        "Remove one head after another, and measure the effect on this sentence",
         help="Measures every head by itself, then removes one head after another, in five different orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),
@@ -184,7 +184,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many heads can be removed before a curve first falls below `least`; its first point removes none."""
+    """Return how many heads can be removed before the values, which start with all heads, first fall below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 

@@ -44,9 +44,9 @@ def pick_heads(reading: Reading) -> Interventions:
         list(MODES),
         format_func=lambda mode: MODES[mode],
         required=True,
-        help="These are called zero ablation, mean ablation, uniform attention and resample ablation. In training, "
-        "later layers never received zeros. The mean is what they receive on average. The output for another sentence "
-        "is something they could have received; it depends on chance, so several sentences are tried.",
+        help="The four choices are called zero ablation, mean ablation, uniform attention and resample ablation. In "
+        "training, later layers never received zeros. The mean is what they receive on average. The output for "
+        "another sentence is something they could have received; it depends on chance, so several sentences are tried.",
         **bind(OffParams, "mode"),
     )
     gate.slider(
