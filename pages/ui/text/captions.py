@@ -84,7 +84,7 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     habits = [
         ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
         ("previous token", found.previous, f"the {size} before", ", a positional head"),
-        ("same token", found.same, f"the same {size}", ", which passes on what is there"),
+        ("same token", found.same, f"the same {size}", ", so it passes on information that is already there"),
         ("next token", found.following, f"the next {size}", ", a positional head"),
     ]
     if found.column is not None:

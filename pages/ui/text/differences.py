@@ -54,5 +54,5 @@ def merged_words(old: str, new: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """Remove spaces before punctuation, which has a backslash because the text is Markdown."""
+    """Remove spaces before escaped punctuation in Markdown."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

@@ -16,8 +16,8 @@ from transformer.values.tokens import Token
 
 # 99% of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# A word counts as rare if it is split into at least this many tokens with letters, more than any word in
-# assets/sentences.txt.
+# A word counts as rare if it is split into at least this many tokens with letters, more
+# than any word in assets/sentences.txt.
 MANY_TOKENS = 3
 # Maximum number of words that a hint names, and maximum length of each in characters.
 MAX_NAMED, LONGEST_NAMED = 3, 24
@@ -64,8 +64,8 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
     for token in tokens:
         if token.span and (BYTE.fullmatch(token.text) or token.role == "unknown"):
             start, end = token.span
-            # All bytes of a character have the character's span. Adjacent characters, such as those of an emoji, become
-            # one part.
+            # All bytes of a character have the character's span. Adjacent characters, such as those of
+            # an emoji, become one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:

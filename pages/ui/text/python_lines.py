@@ -22,7 +22,7 @@ FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """Return Python code that computes the head's map as shown, and writes it to a file.
+    """Return Python code that computes a head's attention map as shown on the page, and writes the map to a file.
 
     Args:
         layer, head: 0-based indices.
@@ -73,7 +73,7 @@ def effect_lines(
 
     Args:
         folder: the model's folder.
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         draws: the number of sampled sentences in the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
@@ -95,7 +95,7 @@ def importance_lines(
 
     Args:
         folder: the model's folder.
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         seed, draws: the seed and the number of sampled sentences in the mode "resample"; None in other modes.
     """
     return "\n".join(

@@ -27,7 +27,7 @@ class SentenceList:
 
 
 def sentences_in(text: str) -> SentenceList:
-    """Return the sentences in a text, one per line that is not blank, without repetitions."""
+    """Return the distinct lines of a text, without blank lines, as a list of sentences."""
     if len(text) > MAX_BYTES:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:

@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """Return the meaning of an index along each letter's dimension; without `languages`, no language is named."""
+    """Return what each letter's dimension counts, such as "English token"; without `languages`, only "token"."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),

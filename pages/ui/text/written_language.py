@@ -30,8 +30,8 @@ OTHER = {
     "pl": "jest nie się na to jak z",
 }
 FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
-# Language codes by the first word of a letter's Unicode name. A script shared by several languages has the most common
-# one.
+# Language codes by the first word of a letter's Unicode name. A script shared by several languages
+# has the most common one.
 SCRIPTS = {
     "CJK": "zh",
     "HIRAGANA": "ja",
@@ -61,7 +61,7 @@ def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
 
 
 def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
-    """Return the code of the language of a text that is not English; empty if the language is not recognised.
+    """Return the language code of a text that is not English; empty if the language is not recognised.
 
     Args:
         words, letters: the text's words and letters.
