@@ -17,8 +17,8 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
 
-# Length of a time slice, during which no user's sentence is translated, and interval between the starts of two slices,
-# in seconds.
+# Length of a time slice, during which no user's sentence is translated, and interval between the starts
+# of two slices, in seconds.
 SLICE = 0.15
 EVERY = 0.2
 TAB = "_tab"

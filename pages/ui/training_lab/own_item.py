@@ -21,7 +21,7 @@ from transformer.values.kinds import Kind
 
 # Session-state key of an invalid item and the task that it was typed for, so that the box keeps the item.
 TYPED = "_typed_item"
-# Session-state key of the last answer, and of what it depends on.
+# Session-state key of the last answer and of the values that determine the answer.
 ANSWERED = "_answered"
 
 

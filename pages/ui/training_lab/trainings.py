@@ -33,7 +33,7 @@ class Training:
     Attributes:
         trainer: the trainer, which holds the model.
         running: whether to continue in the next time slice.
-        number: a running number; training runs with smaller numbers were started earlier.
+        number: a serial number; training runs with smaller numbers were started earlier.
         asked: the time of the last request for a time slice, in seconds.
     """
 
@@ -79,7 +79,7 @@ class Trainings:
         return training
 
     def of(self, tab: BrowserTab) -> Training | None:
-        """Return the tab's training run; None if there is none. A run that has been abandoned meanwhile is paused."""
+        """Return the tab's training run, paused if it had been abandoned; None if the tab has no training run."""
         with self._lock:
             training = self._all.pop(tab, None)
             if training is not None:
@@ -93,7 +93,7 @@ class Trainings:
             self._all.pop(tab, None)
 
     def start(self, training: Training) -> None:
-        """Mark a training run as running; it gets time slices as soon as it is among the `max_active` earliest."""
+        """Mark a training run as running; the `max_active` runs that were started earliest get time slices."""
         with self._lock:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
