@@ -115,7 +115,7 @@ LINES = {
     "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
     "output": "All values times their weights, added up: what {token} gets",
-    "similarity": "Similarity of its vector to the first vector (1: same direction)",
+    "similarity": "Similarity of the vector after each layer to the first vector (1: same direction)",
     "probabilities": "Probability",
 }
 
