@@ -119,7 +119,7 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
-    """Return a bar chart of a `component_table`; a click selects a bar's kind, layer and head as PICK."""
+    """Return a bar chart of a `component_table`. Clicking a bar selects its kind, layer and head as PICK."""
     drawn = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (

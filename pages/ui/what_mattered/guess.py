@@ -1,4 +1,4 @@
-"""Guessing game for a class: which word's removal changes the translation most?"""
+"""Guessing game for students: which word's removal changes the translation most?"""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ class Typed:
     Attributes:
         text: the sentence without the word.
         translation: the model's own translation of the shortened sentence.
-        fall: the decrease in the original translation's log-probability, in nats; None if the model cannot read the
-            texts.
+        fall: the decrease in the original translation's log-probability, in nats; None if nothing is left to translate.
     """
 
     text: str

@@ -27,7 +27,7 @@ EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Show the words of the translation as buttons and a menu of other candidates; return the attribution question."""
+    """Show a button for each translated word and a menu of other candidates, and return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     chosen = explained_group(trace, params) or _telling(reading, words=words)

@@ -107,8 +107,8 @@ def ask(
     target = whole_sentence(trace) if whole else Target(group)
     groups = named = spoken(trace, words=words)
     if other != NOTHING:
-        # A candidate replaces a single token, so the question is about the word's first token, which determines the
-        # word.
+        # A candidate replaces a single token, so the question is about the word's first
+        # token, which determines the word.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = token_groups(trace, words=words)
