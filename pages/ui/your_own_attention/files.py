@@ -113,7 +113,7 @@ def trace_of_file(name: str, content: bytes) -> Trace:
     except AtlasError as error:
         raise AttentionError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RecursionError, msgspec.MsgspecError):
-        raise AttentionError(f"{name} holds no attention. {SAYS}") from None
+        raise AttentionError(f"{name} contains no attention weights. {SAYS}") from None
 
 
 def _of_json(content: bytes) -> Trace:
