@@ -120,7 +120,7 @@ def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
 
 
 def test_page_shows_no_learned_curves_for_a_model_without_them():
-    assert "This model has none to show" in texts(app(positions_part="alternatives"))
+    assert "This model has no learned positions to show" in texts(app(positions_part="alternatives"))
 
 
 def test_page_shows_the_effect_of_removing_positions(shipped):
