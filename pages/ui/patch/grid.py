@@ -202,9 +202,9 @@ def marks(values: np.ndarray) -> np.ndarray:
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
-    """Return the row and column of the cell to frame.
+    """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
-    If the user has not chosen a cell, this is the cell with the largest magnitude, and the deepest among equals.
+    Among cells with equal magnitudes, the deepest one is the default.
     """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
@@ -225,7 +225,7 @@ def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int,
 
 
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
+    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = _named(asked.a), _named(asked.b)

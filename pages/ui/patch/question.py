@@ -66,7 +66,7 @@ def pick_question(reading: Reading) -> Asked:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
-        # In lecture mode, only the main figure is shown.
+        # The message is a main figure, because lecture mode shows nothing else.
         main_figure().info(
             "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
             "try a pair.",

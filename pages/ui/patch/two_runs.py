@@ -1,4 +1,4 @@
-"""Shows the cells of both runs; dragging a cell from one run onto the other chooses that patch."""
+"""Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches that value."""
 
 from __future__ import annotations
 
