@@ -32,7 +32,7 @@ def show_addition(reading: Reading) -> None:
         show_altair(
             norm_chart(norms),
             key="positions_norms",
-            alt="Norms of the embedding, the scaled embedding, the position and their sum for every token.",
+            alt="Norms of every token's embedding, scaled embedding and position vector, and of their sum.",
         )
     with words:
         st.markdown(_why_scaled(text))
