@@ -183,5 +183,5 @@ def examples(folder: ModelFolder | None) -> tuple[str, ...]:
 
 
 def ships(model: Translator) -> bool:
-    """Return whether a translator is the built-in model; a model created in memory, without a folder, counts as one."""
+    """Return whether a translator is the built-in model, or was created in memory and thus has no folder."""
     return model.folder is None or model.folder == MODEL

@@ -61,7 +61,7 @@ class Difference:
 def largest_differences(a: Trace, b: Trace) -> list[Difference]:
     """Return the heads whose word-level attention differs most between two sentences, largest difference first.
 
-    An attention kind is left out if the two maps differ in size.
+    An attention kind is left out if the two sentences' maps differ in size.
     """
     found = []
     for kind in a.kinds:

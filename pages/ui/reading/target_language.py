@@ -16,7 +16,7 @@ from pages.ui.text.markup import markdown
 from transformer.text.languages import Languages, is_code, language
 from transformer.text.vocabulary import split_code, with_code
 
-# Keys of the widgets for the source ("<") and the target language (">"), by the first character of a language code.
+# Widget keys by the first character of a language code: "<" for source languages, ">" for target languages.
 KEYS = {"<": "source_language", ">": "target_language"}
 HELP = {
     "<": "The language of the sentence. Its code is a token with its own row and column.",
