@@ -1,7 +1,7 @@
 """Disables Streamlit endpoints and messages that the app does not need and that have no setting.
 
-`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends each
-of these requests to a real server.
+`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends every
+rejected request and message to a real server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ METRICS = "/_stcore/metrics"
 def disable_ip_lookup() -> None:
     """Prevent Streamlit from asking an external service for the server's public IP address.
 
-    Streamlit would do so whenever a page from another origin connects.
+    Streamlit would ask whenever a page from another origin connects.
     """
     net_util.get_external_ip = lambda: None
 
