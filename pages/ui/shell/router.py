@@ -110,8 +110,8 @@ def _heading(title: str, *, seen: bool) -> None:
 def ensure_router() -> None:
     """Rerun the script through app.py if Streamlit has run the page's file directly; every page calls this first.
 
-    Streamlit does so if the first request to a server is a deep link, because it discovers the folder named pages.
-    Registering the navigation turns this discovery off, and the rerun then goes through app.py.
+    If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs a page's file
+    directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):
         st.navigation(pages(), position="top")
