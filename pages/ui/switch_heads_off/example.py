@@ -19,7 +19,7 @@ TAKEN = "_off_example"
 def show_example(reading: Reading) -> None:
     """Offer an example while all heads are on; otherwise say which heads are off, and offer to switch them on again.
 
-    The row is always shown, so that the maps below do not jump when heads are switched.
+    A row is shown in both cases, so that the maps below do not jump when heads are switched.
     """
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -96,7 +96,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
         for kind in KINDS
         for weights in [trace.attention(kind)]
     ]
-    with saveable(KEY, f"Maps of all heads, crossed out where {changed}"):
+    with saveable(KEY, f"Maps of all heads, with a cross through each head that is {changed}"):
         draw_switches(
             key=KEY,
             data={"boards": boards, "off": str(off), "changed": changed},
