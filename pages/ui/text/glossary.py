@@ -83,8 +83,7 @@ def glossary() -> Glossary:
 def explain(*names: str) -> str:
     """Return Markdown that explains terms, for Streamlit's `help` argument.
 
-    For a single term, this is the explanation alone. For several terms, each explanation is a paragraph that begins
-    with the term.
+    A single term gives only its explanation. Several terms give one paragraph each, which begins with the term.
 
     Args:
         names: terms or synonyms.
