@@ -89,7 +89,7 @@ def strip_chart(
 
     Args:
         table: the result of `strip_table`.
-        large: whether to use lecture mode's large font, with which fewer numbers fit.
+        large: whether to use lecture mode's large font; fewer numbers then fit into the cells.
     """
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
     number = LARGE_NUMBER if large else NUMBER
