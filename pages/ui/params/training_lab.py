@@ -28,7 +28,7 @@ class LabParams(Params, prefix="lab_"):
         width: the model width; each of WIDTHS is divisible by every number of heads.
         rate: the peak learning rate.
         moment: the training step to show; NEWEST follows the training.
-        score: the head score to show, one of SCORES; "auto" for the score in the first event of the training run.
+        score: the head score to show, one of SCORES; "auto" for the score of the training run's first event.
         encoder, decoder, cross: the head to show for each attention kind, 1-based over all layers; NO_HEAD for the head
             of that kind's first event.
         item: the item typed by the user.
