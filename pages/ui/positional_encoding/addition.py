@@ -126,7 +126,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Return Markdown that explains, with this sentence's numbers, why embeddings are scaled."""
+    """Return Markdown that explains why embeddings are scaled, with numbers from the user's sentence."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence, an embedding has a norm of **{plain:.2f}**."]
