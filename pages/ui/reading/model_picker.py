@@ -1,4 +1,4 @@
-"""Chooses the translation model and the device, and loads the model."""
+"""Lets the user choose the translation model and the device, and loads the model."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def model_menu() -> None:
 
 
 def _more_languages() -> None:
-    """Show which models can be added, and the command for adding one, because the app itself never uses the network."""
+    """Show which models can be added, and the terminal command for adding one; the app itself uses no network."""
     known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
         "More languages …",

@@ -118,7 +118,7 @@ class TwoModels:
 
 
 def pick_second_model() -> str:
-    """Show the choice of the second model, and return the chosen model's name."""
+    """Show a select box for the second model, and return the chosen model's name."""
     own = _own()
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
     asked = session.params(CompareParams).other
