@@ -55,7 +55,7 @@ class CachedRuns(ModelRuns):
     """A model's runs, shared by all sessions; each run waits for its turn and is computed only once.
 
     Plain traces that are waiting at the same time are computed as one batch. A model server has its own queue, and this
-    process continues with other work meanwhile.
+    process continues with other work in the meantime.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:

@@ -214,7 +214,7 @@ class _Spinner(AbstractContextManager[None]):
             self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # This raises if the user has left the page. Then `_thread.announced` must not be set, because the
+        # This raises if the user has left the page. In that case `_thread.announced` must not be set, because the
         # thread may render another page.
         self._shown.__enter__()
         _thread.announced = self
