@@ -62,7 +62,7 @@ def seconds_left() -> int:
 
 
 class _HeadlessClient(SessionClient):
-    """A Streamlit session client without a browser, which waits for its page to be complete."""
+    """A Streamlit session client without a browser, which sets an event when its page is complete."""
 
     def __init__(self) -> None:
         self.drawn = asyncio.Event()
