@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Return the settings for the JSON file, such as the sentence and the heads' gates, in command-line notation."""
+    """Return the settings for the JSON file, such as the sentence and the gates; heads are in command-line notation."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,

@@ -73,7 +73,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     with main_figure(
         f"**How many heads does the model need?** {markdown(reading.trace.source_text)}",
         f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
-        "least important first, before the translation is less than half as likely",
+        "least important first, before the translation is half as likely",
     ):
         show_altair(
             removal_chart(table, "log-probability, nats"),
