@@ -1,4 +1,4 @@
-"""Writes the captions below attention maps: how to read a map, and what is notable in it."""
+"""Writes the captions below attention maps, which explain how to read a map and describe the head's behaviour."""
 
 from __future__ import annotations
 
