@@ -28,7 +28,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Show the choice of task; another task resets the chosen training step, score, heads and item."""
+    """Show a select box for the task; choosing another task resets the training step, score, heads and item."""
     before = session.params(LabParams).task
 
     def changed() -> None:
