@@ -19,7 +19,7 @@ from transformer.text.languages import Languages
 
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
-# Maximum number of columns for which cells contain numbers.
+# Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
 # Width of a number in a cell, in pixels, on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52

@@ -1,4 +1,4 @@
-"""Shows the scores of all attribution methods for the chosen word, the first part of the page."""
+"""First part of the "What mattered" page: the scores of all attribution methods for the chosen word."""
 
 from __future__ import annotations
 
