@@ -49,7 +49,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TraceText(msgspec.Struct, rename=STORED):
-    """The texts and tokens in the NPZ archive of a trace, as far as the page needs them."""
+    """The texts and tokens that the page needs from a trace's NPZ archive."""
 
     source_text: str
     target_text: str

@@ -77,7 +77,7 @@ class OwnReading:
 
 
 def read_own() -> OwnReading:
-    """Show the choice of a file, and load it; if loading fails, end the page with an error message."""
+    """Show controls for choosing a file, and load the file; if loading fails, end the page with an error message."""
     listed, chosen = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]
