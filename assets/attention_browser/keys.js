@@ -11,7 +11,7 @@ export const ATTENTION_KEYS = [
   ["Enter", "pin or unpin the cell, or open the head"],
   ["Shift and click, Shift and Enter", "add a token to the sum"],
   ["[ and ]", "the layer below or above, same head"],
-  [", and .", "the head before or after"],
+  [", and .", "the previous or next head"],
   ["m", "map or lines"],
   ["w", "words or tokens"],
   ["Esc", "unpin everything"],

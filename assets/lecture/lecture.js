@@ -19,7 +19,7 @@ const LECTURE_KEYS = {
 // The same keys as a list for the user.
 const LECTURE_KEY_LIST = [
   ["Page Down, →", "the next step, then the next slide"],
-  ["Page Up, ←", "the step before, then the slide before"],
+  ["Page Up, ←", "the previous step, then the previous slide"],
   [". or b", "a blank screen, and back"],
   ["q", "QR code of this page"],
   ["Esc", "leave the presentation"],
