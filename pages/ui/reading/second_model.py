@@ -29,7 +29,8 @@ from transformer.surveys.matching import kinds_of_both, read_by_second, untraine
 from transformer.values.trace import Kind, Trace
 
 RANDOM = "random weights"
-# Maps a trained model to a model with equal shape and random weights, which is dropped together with the trained model.
+# Models with random weights, by the trained model whose shape they have. When the trained model is dropped, so is the
+# model with random weights.
 MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
