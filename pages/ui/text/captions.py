@@ -187,7 +187,7 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the most informative head and gives the reason; empty if no head is measured.
+    """Return a sentence that names the most informative head and gives the reason; empty if no confidence is known.
 
     Args:
         chosen: whether the map shows a head that the user has chosen.

@@ -258,7 +258,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown that names the words whose hiding lowers or raises the score most; empty if erasure was not run."""
+    """Return Markdown that names the words whose hiding lowers or raises the score most; empty if not measured."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
