@@ -119,8 +119,8 @@ export function arrange(data, choice, layer, head) {
 }
 
 /**
- * Returns all heads of a difference, scaled alike. On its own scale, a head that hardly changed would look like one
- * that did.
+ * Returns all heads of a difference on a common scale. On separate scales, a head that hardly changed would look like
+ * one that changed much.
  * @param {KindData} data
  * @param {{ after: KindData, before: KindData }} sides
  * @param {Pick<Choice, "words" | "hide">} choice
@@ -146,7 +146,7 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * Returns a label for use within a sentence. If its side has the label several times, its position is added.
+ * Returns a label for use within a sentence, with its position if several places on its side have the same label.
  * @param {Label[]} side
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side

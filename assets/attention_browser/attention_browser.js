@@ -93,9 +93,9 @@ export class AttentionBrowser extends PaintedComponent {
   }
 
   /**
-   * Shows new data of the server, or the same data again after a change of theme.
+   * Shows new data from the server, or the same data in another theme.
    * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
-   * @param {Choice} [choice] what an exported file shows when it is opened
+   * @param {Choice} [choice] the choice with which an exported file opens
    */
   async show(bytes, choice) {
     const fresh = bytes !== this.bytes;
@@ -251,8 +251,8 @@ export class AttentionBrowser extends PaintedComponent {
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
   }
 
-  // Whether the screen is so narrow that the grid is above the large figure. The grid is then flat to leave room for
-  // it.
+  // Whether the screen is so narrow that the grid is above the large figure. The grid is then flat, so that the figure
+  // has room.
   stacked() {
     return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }

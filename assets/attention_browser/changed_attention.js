@@ -54,12 +54,12 @@ export class ChangedAttention extends AttentionBrowser {
   describe() {
     super.describe();
     if (this.version === "difference" && !this.arranged().largest) {
-      this.description.note.textContent = "No head of this kind looks anywhere else than before.";
+      this.description.note.textContent = "No head of this kind has changed where it looks.";
     }
   }
 
   /**
-   * Returns false, because the file of all kinds holds one run.
+   * Returns false, because an HTML file of all kinds can only hold one run.
    * @override
    */
   exportsAll() {

@@ -15,7 +15,7 @@ export class EditPanel {
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
     this.what = element("p", { class: "what" });
-    this.scopes = select("Change it in", SCOPES, () => {});
+    this.scopes = select("Apply to", SCOPES, () => {});
     this.slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "Share of the row, in percent",
       oninput: () => editor.preview(Number(this.slider.value)), onchange: () => editor.give(Number(this.slider.value)) });
     this.share = element("output");

@@ -71,7 +71,7 @@ export class AttentionEditor extends ChangedAttention {
       const made = received.findLast((edit) => !before.has(writtenEdits([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
-      // An answer that arrives during a drag, such as that to the choice of the cell, leaves the dragged share.
+      // An answer that arrives during a drag, such as the answer to the click on the cell, keeps the dragged share.
       if (!this.drag?.moved) this.pending = null;
       if (this.undoing) this.undo();
     }
@@ -236,7 +236,7 @@ export class AttentionEditor extends ChangedAttention {
   undo() {
     this.undoing = this.sent.length > 0;
     if (this.undoing) return;
-    // Each undo has its own number, because the server may receive it twice when a run interrupts another.
+    // Each undo has a unique number, because the server may receive it twice if one script run interrupts another.
     this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
   }
 

@@ -1,6 +1,5 @@
-// Edits of attention: where a row looks, in one head, in all heads of a layer or in all heads. The address has the same
-// form (pages/ui/params/change_attention.py), in which numbers count from 1: encoder.5.2.8~7x75,
-// encoder.all.all.8-9~even.
+// Edits of attention: where a row looks, in one head, in all heads of a layer or in all heads. They are written as in
+// the URL (pages/ui/params/change_attention.py), with 1-based numbers: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
 
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { Head } from "./grid.js" */
@@ -101,7 +100,7 @@ export function withShare(shares, columns, percent) {
 }
 
 /**
- * Returns a head as it will be after the run. It is shown while the user drags a cell and until the server answers.
+ * Predicts a head's weights after an edit, to show while the user drags a cell and until the server answers.
  * @param {Arranged} arranged
  * @param {Given} given
  * @returns {Arranged}

@@ -14,8 +14,8 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
 export const HTML = "HTML, everything";
-// The data replaces only the first such mark in the template of the HTML export, because the template contains this
-// line.
+// The data replaces only the first occurrence in the template of the HTML export, because the template also contains
+// this line.
 const PLACEHOLDER = "{{content}}";
 export const FILES = ["CSV", "JSON", HTML];
 
@@ -125,7 +125,7 @@ export function exportPartsOf({ kind, id }) {
 }
 
 /**
- * One HTML file of all three kinds that needs neither a server nor a network.
+ * Returns one HTML file with all three kinds, which needs neither a server nor a network.
  * @param {AttentionBrowser} browser
  */
 async function htmlExportOf({ bytes, choice, data }) {

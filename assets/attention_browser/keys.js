@@ -8,13 +8,13 @@ import { isShortcut } from "../shared/keys.js";
 export const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
   ["arrows in the large figure", "another cell; past the first row or column, a word over all heads"],
-  ["Enter", "pin or release the cell, or open the head"],
+  ["Enter", "pin or unpin the cell, or open the head"],
   ["Shift and click, Shift and Enter", "add a token to the sum"],
   ["[ and ]", "the layer below or above, same head"],
-  [", and .", "the head before or after"],
+  [", and .", "the previous or next head"],
   ["m", "map or lines"],
   ["w", "words or tokens"],
-  ["Esc", "release everything that is pinned"],
+  ["Esc", "unpin everything"],
   ["?", "this list"],
 ];
 

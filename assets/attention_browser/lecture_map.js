@@ -1,4 +1,4 @@
-// A map that fills the available room, in type that the last row of a lecture hall can read.
+// A map that fills the available room, with labels that the last row of a lecture hall can read.
 
 import { CanvasSurface } from "../shared/surface.js";
 import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel, namedRows } from "./map_geometry.js";
@@ -7,7 +7,7 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { Arranged } from "./arrangement.js" */
 /** @import { MapGeometry } from "./map_geometry.js" */
 
-// Smallest type in CSS pixels: twenty points for the last row of a lecture hall, less for a phone in the hand.
+// Font sizes in CSS pixels: twenty points for the last row of a lecture hall, less for a phone in the hand.
 const HALL_TYPE = 27;
 const HAND_TYPE = 13;
 export const WIDEST_PHONE = 640;
@@ -20,14 +20,14 @@ const LEFT_OF_NAMES = 4;
 const AROUND_NAMES = LEFT_OF_NAMES + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
-// In lecture mode the type shrinks to these shares, one by one, before a name is left out or cut. In the last row, a
-// small name is hard to read, but a missing name cannot be read at all.
+// In lecture mode, the font shrinks by these factors, one after the other, before a name is left out or cut. In the
+// last row, a small name is hard to read, but a missing name cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
-// Angles of column labels, each with its legibility as a share of that of the first.
+// Angles of column labels, each with its legibility relative to the first angle.
 const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
-// Distance between the middles of neighbouring labels, as a multiple of their type size.
+// Distance between the middles of neighbouring labels, as a multiple of their font size.
 const LABEL_PITCH = 1.08;
-// Shares of the room for labels: the usual limit, and the limit if even the smallest type needs more than that.
+// Shares of the room for labels: the usual limit, and the limit if even the smallest font needs more.
 const LABELS_BESIDE = [0.34, 0.45];
 // The room above a map is small, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
@@ -82,7 +82,7 @@ export function lectureGeometry({ rows, columns }, room) {
   const least = sizes[sizes.length - 1];
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
-  // Decoder steps have their long names only if no other name has to shrink for that.
+  // Decoder steps have their long names only if no other name has to shrink to make room.
   const called = full <= LABELS_BESIDE[0] * room.width - AROUND_NAMES ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
@@ -115,7 +115,7 @@ export function lectureGeometry({ rows, columns }, room) {
  */
 function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, leastMarked }, rows, columns, { width, height }) {
   const narrow = width < height;
-  // The length of a label of this width in type of this size. Letters of half the size are not exactly half as wide.
+  // The length of a label of this width in this font size. Letters of half the size are not exactly half as wide.
   /** @type {(label: number, size: number) => number} */
   const taken = (label, size) => (label * size) / LABEL_SIZE + 1;
   /** @type {(share: number[], length: number, needed: number) => number} */
@@ -142,7 +142,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
 }
 
 /**
- * Names the rows and the columns in the corner between their labels, where this takes no room from the map.
+ * Writes what rows and columns are into the corner between their labels, where this takes no room from the map.
  * @param {Surface} surface
  * @param {MapGeometry} geometry
  * @param {Theme} theme

@@ -8,8 +8,8 @@ import { TITLE_SIZE } from "./map.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { Figure } from "./map.js" */
 
-// Smallest weight that is drawn as a line. The figure states this limit, because weaker lines are too many and too
-// faint.
+// Smallest weight that is drawn as a line, because weaker lines are too many and too faint. The figure states this
+// limit.
 export const FAINTEST = 0.02;
 const THICKEST = 9;
 // The position of the names of the drawn heads, if there are several: below the titles.

@@ -16,7 +16,7 @@ const SMALLEST_LINED = 12;
 // The scale of a mask, whose cells are allowed or masked; its legend has two boxes of this size, this far from the edge.
 const ALLOWED = "allowed";
 const [BOX, BOXES] = [14, 70];
-// Smallest distance at which names do not overlap, as a multiple of their type size.
+// Smallest distance at which names do not overlap, as a multiple of their font size.
 const CLOSEST_NAMES = 0.9;
 
 /**
@@ -198,7 +198,7 @@ function namesWritten(marked, step, pitch, size) {
 }
 
 /**
- * Returns the type size at which the whole name fits, but at least `least`; at that size, the name is cut.
+ * Returns the font size at which the whole name fits, but at least `least`; at that size, the name may be cut.
  * @param {string} label
  * @param {number} room
  * @param {number} size at most

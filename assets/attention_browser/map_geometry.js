@@ -4,7 +4,7 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Arranged, Label, Place } from "./arrangement.js" */
 
 export const LABEL_SIZE = 13;
-// Type size of column names that are too close together for LABEL_SIZE.
+// Font size of column names that are too close together for LABEL_SIZE.
 export const CLOSE_LABEL_SIZE = 11;
 // Matches the label of a decoder step: the token it reads and the token it predicts.
 export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
@@ -26,7 +26,7 @@ const SMALLEST_NUMBER = 11;
 
 /**
  * Returns the geometry of the map for a figure of `width` CSS pixels. It always has room for the bars of pinned rows
- * and columns. So nothing moves under the pointer when the user pins one.
+ * and columns, so that pinning moves nothing under the pointer.
  * @param {Arranged} arranged
  * @param {number} width
  * @param {boolean} withProfiles
@@ -92,7 +92,7 @@ export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWi
 
 /**
  * Returns the row labels to draw. Decoder steps have full names if the longest name fits, else only their two words.
- * A name that is cut in the middle would hide both words.
+ * A name cut in the middle would hide both words.
  * @param {Label[]} rows
  * @param {number} room
  * @param {number} size that they are written in

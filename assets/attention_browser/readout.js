@@ -53,7 +53,7 @@ export function sentenceOf(arranged, at, invitation = "") {
     const weight = shownWeight(arranged, row, column);
     if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) may not look at ${quote(to.label)}: masked`;
     return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
-      + (arranged.signed ? `${weight} compared with as trained` : `with ${weight}`);
+      + (arranged.signed ? `${weight} compared with the model as trained` : `with ${weight}`);
   }
   // A masked cell has no weight to report.
   /** @type {(cell: number) => number | null} */

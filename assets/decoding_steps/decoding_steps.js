@@ -115,7 +115,7 @@ class DecodingSteps extends PaintedComponent {
     this.draw();
   }
 
-  // The ids of all tokens written before this step.
+  // The IDs of all tokens written before this step.
   before() {
     return this.translation.steps.slice(0, this.params.step).map(({ id }) => id);
   }

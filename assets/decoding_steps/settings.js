@@ -9,7 +9,7 @@ import { explained } from "../shared/terms.js";
 const METHODS = [["greedy", "greedy: the most likely"], ["beam", "beam search"], ["sample", "sampling"]];
 const SHOWS = [["head", "one head"], ["mean", "mean of all heads"], ["all", "every head"]];
 export const STEP_KEYS = [
-  ["← →", "the step before or after"],
+  ["← →", "the previous or next step"],
   ["Home, End", "the first or last step"],
   ["Space", "play or pause"],
   ["h", "the least certain step"],

@@ -5,7 +5,7 @@ import { typeset, withMinus } from "../shared/numbers.js";
 import { weightOf } from "../shared/wire.js";
 
 /**
- * A token that could be written: id, label and log-probability in nats.
+ * A token that could be written: ID, label and log-probability in nats.
  * @typedef {[number, string, number]} Candidate
  */
 /**
@@ -39,13 +39,13 @@ import { weightOf } from "../shared/wire.js";
  * }} Decoded
  */
 /**
- * Those settings, and the user's view; `node` counts from 1, and 0 stands for no node.
+ * The decoding settings and the user's view; `node` is 1-based, and 0 stands for no node.
  * @typedef {Decoded & {
  *   step: number, show: string, node: number, search: boolean, layer: number, head: number,
  * }} StepsParams
  */
 /**
- * A visited translation: the part it has in common with the first one, and its own part.
+ * A visited translation: the part that it shares with the first translation, and the part that differs.
  * @typedef {{
  *   common: string, own: string, current: boolean, read: boolean, how: string, logProb: number, count: number,
  *   params: Decoded, parts: number | null,
@@ -85,8 +85,8 @@ export function roughProbability(logProb) {
 
 export class Translation {
   /**
-   * @param {{ header: TranslationHeader, codes: Uint16Array }} message the codes are, for the decoder and then for the
-   *   source, every head's rows and last the mean of all heads
+   * @param {{ header: TranslationHeader, codes: Uint16Array }} message `codes` has the rows of every head and then of
+   *   the mean of all heads, first for the decoder and then for the source
    */
   constructor({ header, codes }) {
     this.id = header.id;

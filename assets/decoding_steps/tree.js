@@ -68,7 +68,7 @@ export function nextNode({ nodes, best }, chosen, key, pruned) {
  * @param {{ look: (node: number) => void, follow: (forced: number[], step: number) => void }} act
  */
 export function tree({ look, follow }) {
-  const pruned = checkbox("Show what was pruned", () => again());
+  const pruned = checkbox("Show pruned tokens", () => again());
   const more = element("span");
   const readout = element("div", { class: "node-text", "aria-live": "polite" });
   const picture = svgElement("svg", { tabindex: 0, role: "application", "data-figure": "beam-tree" });
@@ -136,7 +136,7 @@ export function tree({ look, follow }) {
     picture.setAttribute("width", String((steps - 1) * NODE.across + NODE.width + 4));
     picture.setAttribute("height", String(most + NODE.height + 4));
     picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
-      + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter continues from there.");
+      + "The left and right arrows follow a hypothesis, up and down compare within a step; Enter continues from there.");
     more.textContent = unsent ? ` (the best of it; ${unsent} further expansions ranked lower)` : "";
     const onBest = new Set(best);
     const edges = svgElement("g", { class: "edges" });

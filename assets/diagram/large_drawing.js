@@ -18,7 +18,7 @@ import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
  */
 
 // The large drawing has columns for the encoder and the decoder, read from the bottom up. They are side by side, or on
-// a phone with the decoder on top. `down` is how far the encoder stands below its place beside the decoder.
+// a phone with the decoder on top. `down` is how far the encoder is below its place beside the decoder.
 // `aside` is where the path from the encoder to the decoder's cross-attention runs: between both, or around the
 // outside.
 const COLUMN = 360;
@@ -39,7 +39,7 @@ const MAP = 64;
 const ATTENTION = 76;
 // Comes before the tokens that the decoder has read.
 export const FAR = "written so far: ";
-// The type size in lecture mode: twenty points on a screen of 1024 pixels.
+// The font size in lecture mode: twenty points on a screen of 1024 pixels.
 const HALL = 25.6;
 
 /**
@@ -85,7 +85,7 @@ function barBox(page, name, left, top, height, label) {
  * @param {number} left
  * @param {number} top
  * @param {string} style
- * @param {number} size of its type
+ * @param {number} size of its font
  * @param {number} longest
  * @param {string} side whose chosen word may replace the sentence; "before" for the words before a chosen word
  */

@@ -76,7 +76,7 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the address of a word's row. It shows tokens if the row of words would include another word.
+ * Returns the URL parameters of a word's row. They choose tokens if the row of words would include another word.
  * @param {StoryMessage} story
  * @param {Kind} kind
  * @param {number} row
@@ -89,7 +89,7 @@ export function rowAddress(story, kind, row) {
 }
 
 /**
- * Returns the address of a link: its head, with its row marked.
+ * Returns the URL parameters of a link: its head, with its row marked.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}
@@ -112,7 +112,7 @@ export class Story {
   kept = null;
 
   /**
-   * @param {MakeLink} link makes a link to a page with other parameters in its address
+   * @param {MakeLink} link makes a link to a page with other URL parameters
    * @param {(word: Word | null) => void} selected
    * @param {(word: Word | null) => void} chosen
    */
@@ -147,7 +147,7 @@ export class Story {
   }
 
   /**
-   * Shows a word that is in the address; one that does not exist stands for the word that the page opens with.
+   * Shows the word in the URL; a word that does not exist stands for the word that the page opens with.
    * @param {Word} word
    */
   choose(word) {
@@ -276,7 +276,7 @@ export class Story {
   }
 
   /**
-   * Says how the list goes on, and why its shares do not add up to 100%.
+   * Says how many more links there are, and why the listed shares do not add up to 100%.
    * @param {Word} word
    */
   noteOnLooks({ side, at }) {

@@ -14,7 +14,7 @@ const ATTRIBUTES = new Set(["id", "x", "y", "x1", "x2", "y1", "y2", "dx", "dy", 
 // Nested drawings and links become groups.
 const GROUPS = new Set(["svg", "a"]);
 const REFERENCES = ["clip-path", "marker-start", "marker-mid", "marker-end"];
-// The initial values of the style properties; children inherit the first ones.
+// Initial values of style properties: those that children inherit, and those that they do not.
 /** @type {Record<string, string>} */
 const INHERITED = {
   "fill": "rgb(0, 0, 0)", "fill-opacity": "1", "stroke": "none", "stroke-opacity": "1", "stroke-width": "1px",

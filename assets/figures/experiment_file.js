@@ -23,8 +23,8 @@ class ExperimentFile extends Component {
   }
 
   /**
-   * Returns the text from the mark on. Of a file without the mark, the beginning is sent, and the server reports the
-   * error in it.
+   * Returns the text from the mark on. If a file lacks the mark, its beginning is sent, so that the server reports the
+   * error.
    * @param {File} file
    */
   async experimentIn(file) {

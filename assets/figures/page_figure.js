@@ -53,7 +53,7 @@ export async function withPicture(place, name, options, light, take) {
 const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
 
 /**
- * Runs `act` while one of our drawings has the colours of the light theme. Its colours are names of theme colours.
+ * Runs `act` while one of our drawings, whose colours are names of theme colours, has those of the light theme.
  * @template Result
  * @param {SVGSVGElement} drawing
  * @param {boolean} light
@@ -167,7 +167,7 @@ function pictureOfDrawings(drawings, place, recoloured, options) {
 }
 
 /**
- * How far labels extend beyond their drawings. A page shows them, but a file would cut them off.
+ * Returns how far labels extend beyond their drawings. A page shows such labels, but a file would cut them off.
  * @param {SVGSVGElement[]} drawings of the same size
  * @param {number} scale pixels of the drawing per CSS pixel
  */

@@ -14,7 +14,7 @@ export const paintedCanvas = (place) => place.querySelector("[data-testid=stVega
  */
 export async function redrawn(painted, act) {
   const text = await paintedView(painted)?.toSVG();
-  if (!text) throw new Error("This map cannot be saved as it is painted. Choose words instead of tokens, or a shorter sentence.");
+  if (!text) throw new Error("This map is too large to be saved. Choose words instead of tokens, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const drawing = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
   // Removes the chart's background, because the file has its own or none.

@@ -78,5 +78,5 @@ async function copy(text) {
   box.select();
   const done = document.execCommand("copy");
   box.remove();
-  if (!done) throw new Error(`This browser does not let the page copy. The link is: ${text}`);
+  if (!done) throw new Error(`This browser does not let the page copy text. The link is: ${text}`);
 }

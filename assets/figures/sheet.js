@@ -13,7 +13,7 @@ export class Sheet {
   /**
    * @param {number} outer width, including the edges, in CSS pixels
    * @param {Theme} theme
-   * @param {{ size: number, line: number, gap: number }} type size, line height, and the gap above the first line
+   * @param {{ size: number, line: number, gap: number }} sizes font size, line height, and the gap above the first line
    */
   constructor(outer, theme, { size, line, gap }) {
     this.outer = outer;

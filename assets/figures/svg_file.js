@@ -27,7 +27,7 @@ const WIDER_FONT = 1.22;
  * string, }} Picture
  */
 /**
- * The text below a picture. Only programs read `description` and the experiment that the file contains.
+ * The text below a picture. `description` and the experiment are not visible; only programs read them.
  * @typedef {{ title: string, sentence: string, notes: string, description: string, experiment?: string }} Caption
  */
 

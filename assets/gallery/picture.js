@@ -7,7 +7,7 @@ import { textWidth } from "../shared/ruler.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { ExhibitCard, Strip } from "./gallery.js" */
 
-// In CSS pixels: type, lines, the words of a sentence and the gaps.
+// In CSS pixels: font size, line height, the words of a sentence and the gaps.
 const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
 
 /**

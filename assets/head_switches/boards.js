@@ -1,4 +1,4 @@
-// A board of switches and the names of its heads, which are the names in the address.
+// A board of switches, and the names of its heads, as in the URL.
 
 /**
  * A board. The maps of its heads are one picture, and each switch shows a part of it.

@@ -21,7 +21,7 @@ const BETWEEN_HEADS = "-";
 class HeadSwitches extends Component {
   /** @type {Board[]} */
   boards = [];
-  /** @type {Set<string>} names as in the address, such as cross.1.8 */
+  /** @type {Set<string>} names as in the URL, such as cross.1.8 */
   off = new Set();
   /** @type {string[]} states that were sent and are not yet answered */
   sent = [];

@@ -1,5 +1,5 @@
-// Prepares the clicker and the history before the page is drawn. app.py runs it first, in every run. It is a classic
-// script, because a module would wait for the document.
+// Prepares the clicker and the history before the page is drawn. app.py inserts this first, in every script run. It is
+// a classic script, because a module would wait for the document.
 
 (() => {
   const page = /** @type {import("../shared/page.js").Page} */ (globalThis);
@@ -14,8 +14,8 @@
   if (!page.clickerHeard) addEventListener("keydown", hear, true);
   page.early = { keys, hear };
 
-  // Streamlit changes the page in up to three steps. The address first loses the old page's parameters, then gets those
-  // of the next page, then shows the next page. The back button must stop only at the last step.
+  // Streamlit changes the page in up to three steps. The URL first loses the old page's parameters, then gets those of
+  // the next page, then names the next page. The back button must stop only at the last step.
   const push = history.pushState.bind(history);
   let half = "";
   history.pushState = (state, unused, url) => {
@@ -28,6 +28,6 @@
     }
     half = !search || !moves ? href : "";
   };
-  // The user's next action is a separate step of the history.
+  // The user's next action is a separate history entry.
   for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { half = ""; }, true);
 })();

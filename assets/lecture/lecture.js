@@ -19,7 +19,7 @@ const LECTURE_KEYS = {
 // The same keys as a list for the user.
 const LECTURE_KEY_LIST = [
   ["Page Down, →", "the next step, then the next slide"],
-  ["Page Up, ←", "the step before, then the slide before"],
+  ["Page Up, ←", "the previous step, then the previous slide"],
   [". or b", "a blank screen, and back"],
   ["q", "QR code of this page"],
   ["Esc", "leave the presentation"],
@@ -129,7 +129,7 @@ class Lecture extends Component {
   }
 
   /**
-   * Switches the enlarged type of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
+   * Switches the enlarged fonts of page.css on or off. Streamlit measures some sizes of a figure when it draws it, and
    * removes a style sheet only after that.
    * @param {boolean} lecture
    */

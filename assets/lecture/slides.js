@@ -12,7 +12,7 @@ import { element } from "../shared/element.js";
  * }} LectureMessage
  */
 /**
- * An action of the lecturer; slides are counted from 1. `by` moves a slide, or says from where a slide is opened.
+ * An action of the lecturer; slide numbers are 1-based. `by` moves a slide, or says from where a slide is opened.
  * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
  */
 
@@ -22,11 +22,11 @@ import { element } from "../shared/element.js";
  */
 export function slidesDialog(act) {
   const list = element("ol", { class: "list" });
-  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now: its sentence, its head, its step.");
+  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now, with its sentence, head and step.");
   const problem = element("p", { class: "problem", role: "alert" });
   /** @type {(label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (label, onclick) => element("button", { type: "button", onclick }, label);
-  const start = element("a", { class: "start" }, "All slides in one address");
+  const start = element("a", { class: "start" }, "All slides in one link");
   const present = button("Present from the first", () => { dialog.close(); act({ what: "start" }); });
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
@@ -89,7 +89,7 @@ export function slidesDialog(act) {
     // Otherwise the first slide would have the focus when the dialog opens.
     add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
-    // The address is relative to the app's own address, which may be in any folder.
+    // The URL is relative to the app's URL, which may be below any path.
     if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;
   };
   return Object.assign(dialog, { reflect });

@@ -18,12 +18,11 @@ import { transport, transportButton } from "../shared/transport.js";
  */
 /** @typedef {{ name: string, palette: string, cells: Cell[] }} FilmLine */
 /**
- * `link` has the title of a page, its name, and the parameters of its address.
+ * `link` has the title of a page, its name, and its URL parameters.
  * @typedef {{ title: string, says: string, link?: [string, string, Record<string, string>], lines: FilmLine[] }} FilmFrame
  */
 /**
- * `asked.params.frame` counts from 1, and is 0 when the film is closed. `play` says that the user has just asked for
- * the film.
+ * `asked.params.frame` is 1-based, and 0 if the film is closed. `play` says that the user has just opened the film.
  * @typedef {{
  *   id: string, frames: FilmFrame[], direction: string, play?: boolean, lecture?: boolean,
  *   asked: { number: number, params: { frame: number } },

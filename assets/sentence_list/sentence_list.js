@@ -30,10 +30,10 @@ class SentenceList extends Component {
     this.area = element("textarea", { rows: 12, "aria-label": "My sentences, one per line", placeholder: "One sentence per line",
       dir: "auto", spellcheck: "false" });
     this.problem = element("p", { role: "alert" });
-    this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read them from a file",
+    this.file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Read sentences from a file",
       onchange: () => this.load() });
     this.dialog = element("dialog", { "aria-label": "My sentences" }, element("h2", {}, "My sentences"),
-      element("p", {}, "Every page with a translation steps through them. Compare heads, Switch heads off and What mattered measure all of them."),
+      element("p", {}, "You can step through them on every page with a translation. Compare heads, Switch heads off and What mattered measure all of them."),
       this.area, this.problem, element("p", { class: "buttons" }, element("label", {}, "or a text file ", this.file),
         element("button", { type: "button", class: "primary", onclick: () => this.send(this.area.value) }, "Use these"),
         element("button", { type: "button", onclick: () => this.send("") }, "Forget them"),

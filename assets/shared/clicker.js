@@ -1,4 +1,4 @@
-// A lecturer's clicker. Components are separate modules, so the lecture's controls reach the figures by an event.
+// A lecturer's clicker. Components are separate files, so the lecture's controls reach the figures by events.
 
 const LEFT = "lectureleave";
 

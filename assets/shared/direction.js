@@ -8,8 +8,8 @@ export const ARROW = " → ";
 export const SYMBOL = /<[^<>\s]+>( [a-z]+)?/g;
 
 /**
- * Returns the direction of a string. Its first letter decides, as in HTML's dir=auto. A string that leads from one
- * thing to another has the direction of its arrow.
+ * Returns the direction of a string. The first letter decides, as in HTML's dir=auto. A string with an arrow has the
+ * direction of the arrow.
  * @param {string} string
  * @returns {"ltr" | "rtl"}
  */

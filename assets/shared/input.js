@@ -1,4 +1,4 @@
-// Tracks the input device of a component, so that its advice is something that its user can do.
+// Tracks the input device that is used on a component, so that its advice fits the device.
 
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 

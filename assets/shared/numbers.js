@@ -6,7 +6,7 @@
 export const withMinus = (number) => number.replaceAll("-", "−");
 
 /**
- * Returns a number with this many decimals. A number that they do not distinguish from 0 has no sign.
+ * Returns a number with this many decimals. A number that is rounded to 0 has no sign.
  * @param {number} value
  * @param {number} digits
  */

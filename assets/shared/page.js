@@ -1,4 +1,4 @@
-// Names on the page that its components share. Each component is a file of its own, so they share no module.
+// Global names that the components of a page share. Each component is a separate file, so they share no module.
 
 /** @import { SaveAsMessage } from "../figures/save_as.js" */
 /** @import { SaveOptions } from "../figures/save_menu.js" */

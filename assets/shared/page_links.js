@@ -5,7 +5,7 @@ import { opensElsewhere } from "./input.js";
 /** @import { Server } from "./mount.js" */
 
 /**
- * Returns a link to a page, with parameters that differ from those of the current address.
+ * Returns a link to a page, with the parameters of the current URL, some of which `changed` replaces.
  * @param {string} label
  * @param {string} page
  * @param {Record<string, string>} changed
@@ -24,8 +24,8 @@ export function linksOf(root) {
 }
 
 /**
- * Gives the links their addresses. The address of the page grows with every choice, and a link that is opened in
- * another tab includes it.
+ * Sets the URLs of the links. They contain the parameters of the page's URL, which change with every choice, for links
+ * that are opened in another tab.
  * @param {HTMLElement} root
  */
 export function addressLinks(root) {
@@ -39,7 +39,7 @@ export function addressLinks(root) {
 }
 
 /**
- * Opens the links of a component that are clicked, and keeps their addresses those of the page.
+ * Opens a component's links on a click, and updates their URLs.
  * @param {{ root: HTMLElement, server: Server }} component
  */
 export function openLinks(component) {

@@ -46,8 +46,8 @@ export function middleShift(size, bold) {
 }
 
 /**
- * Returns the string, cut in the middle if it is wider than `width` pixels. If it leads from one thing to another, each
- * is cut separately.
+ * Returns the string, cut in the middle if it is wider than `width` pixels. The two sides of an arrow are cut
+ * separately.
  * @param {string} string
  * @param {number} width
  * @param {number} size
@@ -60,7 +60,7 @@ export function shortened(string, width, size, bold = false) {
   if (to) {
     const room = width - textWidth(ARROW, size, bold);
     const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
-    // A symbol stays whole, because part of one means nothing. Else the shorter string stays whole, if it takes at most
+    // A symbol is not cut, because part of a symbol means nothing. Otherwise the shorter side is not cut if it takes at most
     // half of the room.
     const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
     const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
@@ -68,7 +68,7 @@ export function shortened(string, width, size, bold = false) {
     return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
   }
   const words = string.split(" ");
-  // A sentence is shortened by whole words.
+  // Whole words of a sentence are left out.
   for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
     const front = Math.ceil(remaining / 2);
     const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");

@@ -9,8 +9,8 @@ const TELL_AFTER = 250;
 /**
  * A state of a component that the server holds as well.
  *
- * A state that the server already knows is not sent. A message that changes nothing could only overtake the address
- * that the server has just written. Each message carries its time. Streamlit calls no callback if a state has its
+ * A state that the server already knows is not sent. A message that changes nothing could only overtake the URL that
+ * the server has just written. Each message carries its time. Streamlit calls no callback if a state has its
  * previous value, even if the server requested another one in between. Each message also carries the last answered
  * request. If the server has requested another state since then, it requests this one again, because the user's choice
  * wins.
@@ -76,7 +76,7 @@ export class SyncedState {
   leave() {
     this.cancel();
     this.stayOnSlide();
-    // A component that was never asked for a state has none to hand on.
+    // A component that never received a request has no state to pass on.
     if (this.number !== null) SyncedState.left = this;
   }
 }

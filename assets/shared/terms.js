@@ -1,4 +1,4 @@
-// Technical terms in the components, explained in place.
+// Explains technical terms at the place where a component shows them.
 
 import { element } from "./element.js";
 import { GLOSSARY } from "./glossary.js";

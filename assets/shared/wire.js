@@ -1,4 +1,4 @@
-// Messages of the server: a header, and weights as 16-bit codes (attention_atlas/browser/wire.py is the other end).
+// Parses messages from the server: a header, and weights as 16-bit codes (written by attention_atlas/browser/wire.py).
 
 // A weight is a multiple of 1/60,000, placed so that its first four decimals are the tensor's. Weights on ordinary
 // tokens are doubled as often as the header says for their row (attention_atlas/browser/payload.py). Weights on special
@@ -7,7 +7,7 @@ const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 
 /**
- * Returns a message of the server: a header, and the bytes after it.
+ * Splits a message from the server into its header and the bytes after it.
  * @param {ArrayBuffer | Uint8Array} bytes
  * @returns {{ header: any, body: Uint8Array<ArrayBuffer> }}
  */
@@ -26,7 +26,7 @@ export function inflated(bytes) {
 }
 
 /**
- * Header and codes of a message of weights.
+ * Returns the header and the codes of a message that contains weights.
  * @param {ArrayBuffer | Uint8Array} bytes
  * @returns {Promise<{ header: any, codes: Uint16Array }>}
  */

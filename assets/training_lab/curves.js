@@ -1,4 +1,4 @@
-// Draws the losses and a score of every head over the steps of a training, in panels that share the axis of steps.
+// Draws the losses and a score of every head by training step, in panels that share the axis of steps.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { CHOSEN_COLOUR } from "../shared/colours.js";

@@ -1,4 +1,4 @@
-// The unpacked result of a training: its numbers, and the attention of every snapshot.
+// The unpacked data of a training run: its numbers, and the attention of every snapshot.
 
 import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @import { AxisTitles } from "../attention_browser/arrangement.js" */
@@ -7,8 +7,8 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * The user's view (pages/ui/params/training_lab.py). If the moment is -1, the view follows the training. Heads count
- * from 1 over all layers, and 0 means the head of the first event of its kind. The score "auto" is the score of the
+ * The user's view (pages/ui/params/training_lab.py). If the moment is -1, the view follows the training. Heads are
+ * 1-based over all layers, and 0 means the head of the first event of its kind. The score "auto" is the score of the
  * first event.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */

@@ -1,4 +1,4 @@
-// Draws the Fourier spectrum of the number embeddings at a moment of a training, with a bar for each frequency.
+// Draws the Fourier spectrum of the number embeddings at a moment of a training run, with a bar for each frequency.
 
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { PALETTE } from "../shared/palette.js";

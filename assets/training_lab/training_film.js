@@ -1,4 +1,4 @@
-// Shows a training as a film: the maps of a moment, all curves, and controls that move between moments.
+// Shows a training run as a film: the maps of a moment, all curves, and controls that move between moments.
 
 import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
 import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
@@ -47,7 +47,7 @@ class TrainingFilm extends PaintedComponent {
   constructor(parent) {
     super(parent, element("div", { class: "film" }));
     this.play = element("button", { type: "button", onclick: () => this.player.toggle() }, "▶ Play");
-    this.slider = element("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Moment of the training",
+    this.slider = element("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Training step",
       oninput: () => this.go(Number(this.slider.value)) });
     this.numbers = element("p", { class: "moment", "aria-live": "off" });
     this.score = select("Score of the heads", [["auto", "automatic"], ...Object.entries(SCORE_NAMES)],

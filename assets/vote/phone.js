@@ -1,4 +1,4 @@
-// The page of a phone in a lecture hall that votes: the question, one button for each choice, and the result.
+// The page on which a phone in a lecture hall votes: the question, one button for each choice, and the result.
 
 import { element } from "../shared/element.js";
 
@@ -19,8 +19,8 @@ const own = remembered();
 let shown;
 
 /**
- * Returns a random name for the ballots of this browser, and its last ballot. A reload does not make a second voter of
- * it.
+ * Returns a random name for the ballots of this browser, and its last ballot. The name is stored, so that a reload does
+ * not create a second voter.
  * @returns {{ voter: string, vote?: number, choice?: number }}
  */
 function remembered() {

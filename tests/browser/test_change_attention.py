@@ -62,7 +62,7 @@ def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
     assert becomes(reader, r"cross\.1\.7\.\d~\dx\d+").endswith(f"x{share}")
     panel.get_by_label("Share of the row").fill("40")
     becomes(reader, r"cross\.1\.7\.\d~\dx40")
-    panel.get_by_label("Change it in").select_option("every head of every layer")
+    panel.get_by_label("Apply to").select_option("every head of every layer")
     panel.get_by_role("button", name="Spread evenly").click()
     becomes(reader, r"cross\.1\.7\.\d~\dx40_cross\.all\.all\.\d~even")
     panel.get_by_role("button", name="Reset row").click()
@@ -104,7 +104,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
     reader.maps(1)
     readout = reader.page.locator(".readout")
     for shown, said in (
-        ("the difference", "compared with as trained"),
+        ("the difference", "compared with the model as trained"),
         ("as trained", "looks at"),
         ("after the change", "looks at"),
     ):

@@ -88,7 +88,7 @@ def test_user_reaches_the_position_curves_in_five_clicks(shipped, visit, server)
         page.get_by_role("button", name="What tells position 3 from position 4?").click()
         page.wait_for_url(re.compile("positional_encoding.*positions_width=256"))
         lecturer.see("positions 3 and 4 are")
-        lecturer.see("These are the curves of the model of this app")
+        lecturer.see("These are the curves of this app's model")
         table = sinusoids(4, 256)
         lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.2f}")
 

@@ -20,7 +20,7 @@ def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
     switch(reader, "cross.1.8").click()
-    reader.see("Every head is as trained")
+    reader.see("All heads are on")
     expect(reader.page).not_to_have_url(re.compile("off_heads="))
     # The board of one kind is open; a button opens each of the others.
     expect(switch(reader, "encoder.2.1")).to_have_count(0)

@@ -30,7 +30,7 @@ def test_recorded_training_plays_and_rewinds(visit, server):
         film(reader, "recorded reverse 236")
         expect(reader.page.locator(".film .moment")).to_contain_text("Step 236 of 400")
         reader.page.wait_for_url(re.compile("lab_moment=236"))
-        slider = reader.page.get_by_label("Moment of the training")
+        slider = reader.page.get_by_label("Training step")
         slider.focus()
         reader.page.keyboard.press("ArrowLeft")
         film(reader, "recorded reverse 232")

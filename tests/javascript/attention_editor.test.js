@@ -58,7 +58,7 @@ test("a version is labelled, and a difference has its sign", async () => {
   const arranged = arrange(data, { words: false, hide: false }, 1, 2);
   const fallen = arranged.values.findIndex((value) => value < -0.001), width = arranged.columns.length;
   assert.match(sentenceOf(arranged, { row: Math.floor(fallen / width), column: fallen % width }),
-    /\) −0\.\d{4} compared with as trained$/);
+    /\) −0\.\d{4} compared with the model as trained$/);
   assert.match(sentenceOf(arranged, { row: 2 }), /changed most at /);
   const file = csvOf(arranged, { rows: new Set(), columns: new Set() });
   assert.match(file, /^row,from,column,to,change\n[^]*,-0\.\d{4}\n/);

@@ -228,7 +228,7 @@ def test_cell_links_to_the_curves_of_its_positions(trace):
     assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 3, 4]
     apart = np.linalg.norm(sinusoids(4, 256)[2] - sinusoids(4, 256)[3])
     assert f"positions 3 and 4 are **{apart:.2f}** apart" in texts(test)
-    assert "curves of the model of this app" in texts(test)
+    assert "curves of this app's model" in texts(test)
     test = app(inside_part="cell", rows="1", columns="1")
     assert test.button("inside_positions").label == "What tells position 2 from position 3?"
     assert "inside_positions" not in [button.key for button in app(inside_part="cell", inside_kind="cross").button]
@@ -312,7 +312,7 @@ def test_displayed_parameter_counts_match_the_command_line(shipped):
     assert [(part.strip(), int(count.replace(",", ""))) for part, count in printed] == list(
         zip(ours["part"], ours["parameters"], strict=True)
     )
-    test.button("architecture_preset_The model of this app").click().run()
+    test.button("architecture_preset_This app's model").click().run()
     assert test.dataframe[1].value.equals(test.dataframe[0].value)
     test.toggle("architecture_output_bias").set_value(False).run()
     test.selectbox("architecture_tied").set_value("none").run()

@@ -35,7 +35,7 @@ def test_patch_page_opens_with_a_question_and_states_the_effect(shipped):
     assert healthy(test) and "prefers **es** to **sie** by 2.92 nats, and with B by 3.08" in plain(test)
     assert "that is a result" in plain(test) and "Too small to read" in plain(test)
     assert "differ by only 0.16 nats here" in plain(test) and "*it* becomes **es** both times" in plain(test)
-    assert "no share to give" in plain(test) and "Effect **" not in plain(test)
+    assert "not given as a share" in plain(test) and "Effect **" not in plain(test)
     assert test.query_params["patch_step"] == "9"
     # Another page explains the same token, against the same other one.
     assert test.query_params["graph_position"] == test.query_params["mattered_explained"] == "9"
@@ -81,7 +81,7 @@ def test_kept_patches_are_applied_together():
     next(each for each in test.button if each.label == "Keep this patch").click().run()
     choose(test, "Token", 3)
     assert healthy(test) and "“her / his”, and 1 kept value taken from B" in plain(test)
-    next(each for each in test.button if each.label == "Drop the kept ones").click().run()
+    next(each for each in test.button if each.label == "Drop kept patches").click().run()
     assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params
 
 

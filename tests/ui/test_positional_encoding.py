@@ -47,10 +47,10 @@ def test_user_can_change_the_position_curves():
 
 def test_page_shows_the_learned_position_curves_of_a_model():
     test = app()
-    assert "The model of this app has D = 256" in texts(test)
+    assert "This app's model has D = 256" in texts(test)
     test.button("positions_ours").click().run()
     assert healthy(test) and test.query_params["positions_width"] == "256"
-    assert "These are the curves of the model of this app" in texts(test)
+    assert "These are the curves of this app's model" in texts(test)
 
 
 def test_page_states_the_distance_of_two_positions():
@@ -110,7 +110,7 @@ def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
 def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
-    test.button("architecture_preset_The model of this app").click().run()
+    test.button("architecture_preset_This app's model").click().run()
     assert test.metric[0].value == "17,228,224" and test.query_params["architecture_d_model"] == "256"
     test.number_input("architecture_heads").set_value(7).run()
     assert healthy(test, warned=True) and "256 is not a multiple of 7" in test.warning[0].value.replace("\\", "")
@@ -120,7 +120,7 @@ def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
 
 
 def test_page_shows_no_learned_curves_for_a_model_without_them():
-    assert "This model has none to show" in texts(app(positions_part="alternatives"))
+    assert "This model has no learned positions to show" in texts(app(positions_part="alternatives"))
 
 
 def test_page_shows_the_effect_of_removing_positions(shipped):

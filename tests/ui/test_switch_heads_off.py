@@ -47,7 +47,7 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     send(test, node, "switched", "encoder.1.2")
     assert healthy(test) and test.query_params["off_heads"] in ("encoder.1.2", ["encoder.1.2"])
     send(test, switches(test)[0], "switched", "none")
-    assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
+    assert healthy(test) and "All heads are on" in texts(test) and figures(test) == (0, 0)
 
 
 @pytest.mark.parametrize("value", ["99999", "cross.7.1"])
@@ -60,7 +60,7 @@ def test_invalid_head_changes_nothing(value):
 
 def test_page_opens_unchanged_and_offers_heads_that_change_the_words():
     test = opened(PAGE, text=EXAMPLES[0])
-    assert healthy(test) and switches(test)[1]["off"] == "none" and "Every head is as trained" in texts(test)
+    assert healthy(test) and switches(test)[1]["off"] == "none" and "All heads are on" in texts(test)
     offer = test.button(key="off_try")
     assert offer.label == "Try: switch off cross attention, layer 5, head 6"
     offer.click().run()
@@ -129,7 +129,7 @@ def test_every_head_is_measured_on_demand(shipped):
     assert f"{(numbers['measured'] > 0).sum()} of 144" in said
     head = measured_worst(numbers)
     changed = shipped.translate(DREAM, interventions=Interventions({head: 0.0})).text != shipped.translate(DREAM).text
-    assert ("nats, and the model writes" in said) == changed != ("still writes the same one" in said)
+    assert ("nats, and the model writes" in said) == changed != ("still writes the same translation" in said)
     submit(test, "A dog.")
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
@@ -160,7 +160,7 @@ def test_long_sentence_is_measured_only_on_demand(narrow_app):
 
 def test_page_scores_the_translation_that_the_user_gave(shipped):
     test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
-    assert healthy(test) and "one that you gave" in texts(test)
+    assert healthy(test) and "Your own translation" in texts(test)
     off = Interventions(gates={("cross", 0, 7): 0.0})
     scores = shipped.score(DREAM, "Ich träume.", [off])
     assert table(test, "change", "kl")["after"].tolist() == pytest.approx(scores.log_probs[0].tolist(), abs=1e-4)

@@ -1,4 +1,4 @@
-"""Measurements of a model over many sentences, recorded by a command or made when a user requests them."""
+"""Offers to measure the loaded model over many sentences, and returns measurements that are already recorded."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from transformer.files.replacing import replaced
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 
-# Session-state key that holds the requested file name and model version, until a script run starts that measurement.
+# Session-state key for a requested measurement, stored as (record file name, model version) until a
+# script run starts the measurement.
 ASKED = "_measure"
-# Records that could not be saved, because the model's folder is not writable. Keys are file name and model version.
+# Records by file name and model version that could not be saved because the model's folder is not writable.
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
-    """Return the record of the loaded model; None if the model has not been measured."""
+    """Return the loaded model's measurements; None if the model has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
@@ -47,15 +48,15 @@ def offer_measuring(
     missing: str,
     turns: Turns = MODEL_LOCK,
 ) -> None:
-    """Show a button that measures the loaded model, or a message that says what the measurement still needs.
+    """Show a button that measures the loaded model, or a caption that says what the measurement still needs.
 
     Args:
-        recording: the recording that the measurement produces.
-        compute: makes the record from sentences. It finishes each sentence before it requests the next one, and raises
-            ValueError if it cannot use any of them.
+        recording: the record file to write, with the command that would write the file in a terminal.
+        compute: measures the model on the sentences and returns the record. The function must finish each sentence
+            before it requests the next one, and raise ValueError if no sentence is usable.
         label: the button's label.
-        missing: the text that says that the loaded model has not been measured.
-        turns: the lock that is held while the model runs on a sentence, and released between sentences.
+        missing: a sentence saying that the loaded model has not been measured.
+        turns: the lock to hold while the model runs on a sentence, and to release between sentences.
     """
     own = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
@@ -96,7 +97,6 @@ def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
 
 
 def _ask(*asked: str) -> None:
-    """Callback of the button: request a measurement by file name and model version."""
     st.session_state[ASKED] = asked
 
 
@@ -108,9 +108,10 @@ def _measure(
     asked: tuple[str, str],
     turns: Turns,
 ) -> None:
-    """Measure with a progress bar, and save the record beside the model.
+    """Measure with a progress bar, and save the record.
 
-    If the user clicks anything, updating the bar raises an exception, which ends the script run and the measurement.
+    If the user clicks anything, the next update of the bar raises an exception. That ends the script run and discards
+    the measurement.
     """
     codes = translator.tokenizer.codes
     readable = [text for text in (kept_code(line, codes) for line in sentences) if _can_read(translator, text)]
@@ -142,7 +143,7 @@ def _measure(
 
 
 def _can_read(translator: Translator, text: str) -> bool:
-    """Return whether the model can read the text, which must be neither empty nor too long."""
+    """Return whether the text is neither empty nor too long for the model."""
     tokenizer = translator.tokenizer
     try:
         return bool(text_tokens(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
@@ -151,5 +152,5 @@ def _can_read(translator: Translator, text: str) -> bool:
 
 
 def time_left(seconds: float) -> str:
-    """Return the remaining time in words."""
+    """Return the remaining time as text, rounded up to whole minutes."""
     return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

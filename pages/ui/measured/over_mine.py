@@ -1,4 +1,4 @@
-"""Measures every head's effect on each of the user's own sentences, and shows tables of means and intervals."""
+"""Measures every head's effect on each of the user's own sentences, and shows tables of means and 95% intervals."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from pages.ui.text.python_lines import effects_lines
 from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
 
-# Session-state keys of the measurement so far, with its settings, and of a request to continue measuring.
+# Session-state keys: the settings and results of the measurement so far, and the user's request to continue measuring.
 FOUND, GOING = "_my_effects", "_my_effects_going"
 
 
 def show_over_mine(reading: Reading, effect: str) -> None:
-    """Show the table of effects and the button that measures them; show nothing if the user has no list of sentences.
+    """Show each head's effects on the user's sentences, and a button that measures the effects.
+
+    Nothing is shown if the user has no list of sentences.
 
     Args:
         effect: the effect to show first, a key of `EFFECTS`.
@@ -70,7 +72,7 @@ def show_over_mine(reading: Reading, effect: str) -> None:
 def _measure(
     runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
-    """Measure the remaining sentences with a progress bar; any click stops this, but keeps the finished sentences."""
+    """Measure the remaining sentences with a progress bar; any click ends this, but finished sentences are kept."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
@@ -90,7 +92,9 @@ def _measure(
 
 def _says(found: HeadEffects, count: int) -> str:
     if not found.read:
-        return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
+        return (
+            "For every head and sentence: the effect of removing the head, its share of the logits, and where it looks."
+        )
     skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
@@ -119,7 +123,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
         "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
-        "the head, another word becomes the most likely at some step. In place of the output of a head that is off: "
+        "the head, another word becomes the most likely at some step. What replaces the output of a head that is off: "
         f"{MODES[params.mode]}, as chosen on *Switch heads off*. Click a column to sort.",
         help=explain("head", "log-probability", "nats", "logit"),
     )
@@ -134,7 +138,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
 
 
 def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """Return one row per head: an effect's mean with its interval, and how many sentences the head changes."""
+    """Return a table with one row per head: mean effect, 95% interval, and number of sentences the head changes."""
     rows = []
     for kind in found.kinds(effect):
         estimate, values = found.mean(effect, kind), found.values[effect][kind]
@@ -157,7 +161,7 @@ def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
 
 
 def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
-    """Return one row per sentence: the translation, an effect's mean over the heads, and the two most extreme heads."""
+    """Return a table with one row per sentence, with the mean, smallest and largest effect over all heads."""
     kinds = found.kinds(effect)
     names = [
         f"{TITLES[kind]} {layer + 1}.{head + 1}"
@@ -181,9 +185,9 @@ def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
                 "heads that change it": int(changed[number].sum()),
                 "mean": float(values[number, known].mean()) if len(known) else np.nan,
                 "smallest": np.nan if least is None else float(values[number, least]),
-                "head of the smallest": "" if least is None else names[least],
+                "head with the smallest": "" if least is None else names[least],
                 "largest": np.nan if most is None else float(values[number, most]),
-                "head of the largest": "" if most is None else names[most],
+                "head with the largest": "" if most is None else names[most],
             }
         )
     return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Reads record files that a command has written. A record of another model's measurements is ignored."""
+"""Reads recorded measurements from files, and ignores measurements of any model but the loaded one."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def read_record(path: Path, read: Callable[[str], ModelRecord]) -> ModelRecord |
         return None
 
 
-# `st.cache_resource` would not do, because any browser can clear that cache.
+# `st.cache_resource` is unsuitable, because any user can clear its cache from the browser.
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
-    """Read a record; `changed`, the file's modification time, invalidates the cache when the file changes."""
+    """Read a record file. `changed` is the file's modification time, so that a changed file is read again."""
     return read(read_small_text(path))
 
 

@@ -1,4 +1,4 @@
-"""URL parameters of the model configuration whose parameters the page counts."""
+"""URL parameters of the model configuration that the user builds in order to count the model's parameters."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pages.ui.params.fields import Params, flag, integer, one_of
 from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings, TransformerConfig
 
-# Fields whose names are those of `TransformerConfig`.
+# Fields that have the same name in `TransformerConfig`.
 SAME_NAMES = ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "norm", "positions", "output_bias")
 
 
 @dataclass(frozen=True)
 class ArchitectureParams(Params, prefix="architecture_"):
-    """Sizes and options that determine the number of parameters.
+    """Sizes and options that determine a model's number of parameters.
 
     The defaults are the base model of "Attention Is All You Need", table 3. Source and target vocabulary have the same
     size, as in the paper, which shares the embeddings.

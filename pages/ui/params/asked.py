@@ -1,4 +1,4 @@
-"""The predicted token that several pages of "Ask" explain, whichever of them it was chosen on."""
+"""The predicted token that the user asks about, shared by several pages of the "Ask" section."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class AskedToken(NamedTuple):
-    """A predicted token that the user chose, alone or against another one.
+    """A predicted token that the user chose, optionally compared with another token.
 
     Attributes:
-        position: from 0.
-        against: id of the other token; None if the user chose none.
+        position: the predicted token's 0-based position.
+        against: the ID of the token to compare with; None for no comparison.
     """
 
     position: int

@@ -12,12 +12,12 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# Limit for indices. It exceeds the number of layers, heads and tokens of any supported model, and the number of frames
+# Upper limit for indices: more than the layers, heads or tokens of any supported model, and more than the frames
 # in 30 seconds of audio.
 MAX_INDEX = 9_999
-# Maximum number of indices in a list.
+# Maximum length of a list of indices.
 MAX_COUNT = 999
-# Stands for a layer or head that the user has not chosen.
+# The value of a layer or head that the user has not chosen.
 UNCHOSEN = -1
 
 
@@ -43,7 +43,7 @@ class AttentionParams(Params):
         metric: the name of the head metric shown below each small map; empty for none.
         rows, columns: the positions of the pinned tokens, for the kind of attention on screen; `PinParams` holds the
             pins of every kind.
-        shift: whether alignments use the step that reads a token instead of the step that predicts the token.
+        shift: whether alignments use the decoding step that reads a token instead of the step that predicts it.
     """
 
     layer: int = index(MAX_INDEX, UNCHOSEN)
@@ -61,7 +61,7 @@ class AttentionParams(Params):
 
     @property
     def chosen(self) -> bool:
-        """Whether the user has chosen a layer or a head; if only one of them is chosen, the other counts as 0."""
+        """Whether the user has chosen a layer or a head. If only one is chosen, `within` sets the other to 0."""
         return self.layer != UNCHOSEN or self.head != UNCHOSEN
 
     def within(self, layers: int, heads: int) -> Self:
@@ -120,5 +120,5 @@ class PinParams(Params):
         return PinParams()
 
     def for_another_translation(self) -> PinParams:
-        """Return a copy with the encoder's pins only, because the other kinds of attention read the translation."""
+        """Return a copy that keeps only the encoder's pins, because only the encoder does not read the translation."""
         return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

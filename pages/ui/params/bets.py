@@ -1,4 +1,4 @@
-"""URL parameters of a bet: the page that asks, and the user's answer."""
+"""URL parameters of a bet, which is a question that users answer before they see the result."""
 
 from __future__ import annotations
 

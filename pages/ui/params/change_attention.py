@@ -17,7 +17,7 @@ NONE = "none"
 EVEN = "even"
 ALL = "all"
 BETWEEN_EDITS, BETWEEN_SHARES, TIMES, TO = "_", "~", "x", "-"
-# Maximum number of edits; a URL has no room for more.
+# Maximum number of edits, so that they fit in a URL.
 MAX_EDITS = 60
 MAX_PERCENT = 100
 
@@ -40,10 +40,10 @@ class Edit:
     Attributes:
         kind: the kind of attention.
         layer, head: the indices of the layer and head; None for all.
-        rows: the token positions that look.
-        shares: the token positions to look at, each with its new weight in hundredths. The tokens of a word share the
-            word's weight evenly, and the other columns keep their proportions. If empty, all visible tokens get equal
-            weights.
+        rows: the first and the last query position.
+        shares: the spans of key positions to look at, each with its new weight in hundredths. The tokens of a word
+            share the word's weight evenly, and the remaining columns keep their proportions. If empty, all visible
+            tokens get equal weights.
     """
 
     kind: Kind
@@ -132,7 +132,7 @@ class EditParams(Params, prefix="edit_"):
         return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
-        """Return a copy with changes to the encoder only, because the decoder reads the translation."""
+        """Return a copy that keeps only changes to the encoder, because the decoder reads the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 

@@ -12,7 +12,7 @@ from transformer.checkpoints.available_models import NAME
 from transformer.values.trace import KINDS, Kind
 
 SEPARATOR = "."
-# Stands for a model with random weights; no model folder can have this name.
+# The name of a model with random weights; no model folder can have this name.
 UNTRAINED = "-"
 
 

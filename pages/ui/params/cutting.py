@@ -24,7 +24,8 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
         most: the maximum length of the percent-encoded parameters, in characters.
 
     Returns:
-        An empty dictionary if the other parameters alone are too long.
+        The query parameters with shortened texts; an empty dictionary if the parameters that must not be cut are too
+        long.
     """
     room = most - length({name: "" if name in texts else value for name, value in address.items()})
     if room < 0:
@@ -32,7 +33,7 @@ def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[s
     shortest_first = sorted((name for name in address if name in texts), key=lambda name: len(_quoted(address[name])))
     left = dict(address)
     for number, name in enumerate(shortest_first):
-        # Longer texts share the room that a short text leaves.
+        # Longer texts share the characters that a short text leaves unused.
         left[name] = _beginning(address[name], room // (len(shortest_first) - number))
         room -= len(_quoted(left[name]))
     return left

@@ -11,10 +11,11 @@ from transformer.text.vocabulary import OWN, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
-# Limits of temperature and length penalty. Beyond them, all tokens are almost equally likely, or only length counts.
+# Upper limits. At a higher temperature, all tokens are almost equally likely; with a higher length penalty,
+# almost only the length counts.
 MAX_TEMPERATURE = 10.0
 MAX_LENGTH_PENALTY = 3.0
-# Limit above the size of any vocabulary and of any search tree.
+# Upper limit for token IDs and for node numbers in a search tree, larger than needed for any model.
 MAX_ID = 999_999
 
 
@@ -60,12 +61,12 @@ class DecodingParams(Params):
 
     @property
     def free(self) -> bool:
-        """Whether nothing is forced, suppressed or searched. If so, a translation by the user is read unchanged."""
+        """Whether the user's translation is read unchanged: nothing is forced or suppressed, and `search` is off."""
         return not (self.forced or self.suppressed or self.search)
 
     @property
     def in_words(self) -> str:
-        """The decoding method in words, to follow "This is from"."""
+        """A description of the decoding settings that can follow the words "This is from"."""
         settings = self.settings
         if settings.method == "beam":
             parts = [f"a beam of {settings.beam_size}", f"length penalty {settings.length_penalty:g}"]

@@ -12,9 +12,9 @@ from pages.ui.params.fields import Params, flag, index, integer, one_of
 from pages.ui.params.pages import part_of
 from transformer.values.kinds import KINDS, Kind
 
-# Token IDs that stand for no token, and for the most likely token other than the predicted one.
+# Special values of `GraphParams.against`: no comparison, and the most likely token other than the predicted one.
 NOTHING, RUNNER_UP = -1, -2
-# Stands for a number that the user has not chosen, so that the page chooses.
+# The value of a number that the user has not chosen; the page then chooses one.
 UNCHOSEN = -1
 
 
@@ -27,9 +27,10 @@ class GraphParams(Params, prefix="graph_"):
         position: the 0-based position of the predicted token.
         against: the ID of the token to compare with, or NOTHING or RUNNER_UP.
         most: the maximum number of nodes in the drawn graph.
-        path: the 0-based index of the selected path, by size; UNCHOSEN for the largest path into a head.
+        path: the 0-based index of the selected path among the paths sorted by size; UNCHOSEN for the largest path that
+            ends in a head.
         cut: whether the selected path is cut.
-        every: whether each drawn path is cut in turn, in a model run of its own.
+        every: whether to cut each drawn path in a separate model run.
         kind, layer, head, query, key: the attention cell whose score is explained; numbers are 0-based.
     """
 
@@ -48,13 +49,13 @@ class GraphParams(Params, prefix="graph_"):
 
     @property
     def asked(self) -> AskedToken | None:
-        """The chosen token; None if the page chooses it."""
+        """The predicted token that the user chose; None if the page chooses one."""
         if self.position == UNCHOSEN:
             return None
         return AskedToken(self.position, None if self.against in (RUNNER_UP, NOTHING) else self.against)
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         return replace(self.at(asked.position), against=RUNNER_UP if asked.against is None else asked.against)
 
     def for_another_sentence(self) -> Self:
@@ -64,5 +65,5 @@ class GraphParams(Params, prefix="graph_"):
         return self.at(UNCHOSEN)
 
     def at(self, position: int) -> Self:
-        """Return a copy for another predicted token, with the default comparison and no cut."""
+        """Return a copy that explains the token at another position, with the default comparison and no cut path."""
         return replace(self, position=position, against=RUNNER_UP, path=UNCHOSEN, cut=False, every=False)

@@ -38,7 +38,7 @@ class LanguageModelParams(Params, prefix="lm_"):
 
 @dataclass(frozen=True)
 class ContinuationParams(DecodingParams, prefix="lm_"):
-    """The decoding settings for continuing a text: the same fields as for a translation, with their own values."""
+    """The decoding settings for continuing a text, stored separately from those for translating."""
 
     def for_another_sentence(self) -> Self:
         """Return the parameters unchanged, because a language model does not read the translator's sentence."""

@@ -80,7 +80,7 @@ _PAGES = (
         "compare_heads",
         "Compare heads",
         "Look",
-        "All heads by what they do. Find similar ones, or lay two sentences side by side.",
+        "All heads by what they do. Find similar heads, or compare two sentences side by side.",
         "all measurements for all heads, similar heads, two heads compared, one word through all layers, the "
         "heads of two models matched; for the translator or a language model",
         parts={
@@ -95,7 +95,7 @@ _PAGES = (
         "your_own_attention",
         "Your own attention",
         "Look",
-        "Attention that another program computed, from a file: every head of any model.",
+        "Attention that another program computed, from a file: all heads of any model.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
         "*Compare heads* compares them",
         needs="nothing",
@@ -104,7 +104,7 @@ _PAGES = (
         "gallery",
         "Gallery of heads",
         "Look",
-        "Heads that do one thing that can be named, each with examples.",
+        "Heads that do one recognisable thing, each with examples.",
         "what individual heads of this model do, each on the sentences that show it best",
     ),
     Page(
@@ -129,7 +129,7 @@ _PAGES = (
         "patch",
         "Patch",
         "Ask",
-        "Copy a value from one sentence's run into another's, to see what a word needs and what is enough for it.",
+        "Copy a value from one sentence's run into another's, to see which values a translated word needs.",
         "two sentences that differ in a word; any head's output, row of attention, cell of the residual stream or "
         "feed-forward output taken from the other run; every single patch as a grid; what the patch can reach",
     ),
@@ -180,7 +180,7 @@ _PAGES = (
         "inside_a_layer",
         "Inside a layer",
         "Understand",
-        "Every number of the way from the sentence to the translation, step by step.",
+        "Every number on the way from the sentence to the translation, step by step.",
         "every stage with its formula, shape and tensor; one cell with all of its sums; mask, norms, parameters; "
         "for the translator or a language model",
         parts={
@@ -196,7 +196,7 @@ _PAGES = (
         "backpropagation",
         "Backpropagation",
         "Understand",
-        "How a mistake becomes a small change of every parameter.",
+        "How a mistake becomes a small change to every parameter.",
         "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
         "autograd; any number as its sum; pre-norm and post-norm compared",
         parts={

@@ -23,7 +23,7 @@ MAX_KEPT = 300
 
 @dataclass(frozen=True)
 class KeptPatches:
-    """Patches in the command line's format; invalid ones are left out when parsing."""
+    """Patches that a URL stores in the command line's format; parsing leaves out invalid patches."""
 
     patches: tuple[tuple[Place, int], ...] = ()
 
@@ -52,7 +52,7 @@ class PatchParams(Params, prefix="patch_"):
         layer, head: the layer and head to patch; if the layer is UNCHOSEN, the page chooses a cell of the grid.
         at: the position of the token to patch; UNCHOSEN for all tokens of a head.
         partner: the position in the second sentence; UNCHOSEN for the position matched automatically.
-        kept: further patches that are applied together with the chosen one.
+        kept: further patches to apply together with the chosen patch.
     """
 
     other: str = typed_text("")
@@ -69,15 +69,15 @@ class PatchParams(Params, prefix="patch_"):
 
     @property
     def asked(self) -> AskedToken | None:
-        """The chosen token; None if the page chooses it."""
+        """The predicted token that the user chose; None if the page chooses one."""
         return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
-        """Return a copy for another predicted token, from 1, and another token that it is compared with."""
+        """Return a copy that explains the token predicted at a 1-based step, compared with the token ID `second`."""
         return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)
 
     def for_another_sentence(self) -> Self:

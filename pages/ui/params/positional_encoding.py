@@ -24,7 +24,7 @@ class PositionsParams(Params, prefix="positions_"):
         first, second: the two positions whose encodings are compared.
         rows, columns: the size of the matrix.
         reach, across: the number of positions and the model width for the distances.
-        offset, start: the offset of the rotation, and the position from which it rotates.
+        offset, start: by how many positions the rotation shifts an encoding, and the position to shift.
         bits: the number of bits of the binary counter.
         span: the number of positions for the alternative encodings.
         shuffle: the seed for shuffling the words.
@@ -57,6 +57,6 @@ class PositionsParams(Params, prefix="positions_"):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The chosen dimensions that exist at this width; the first few dimensions if none of them does."""
+        """The chosen dimensions that exist at the current width; the first four if none of the chosen ones exists."""
         existing = tuple(each for each in self.dimensions if each < self.even_width)
         return existing or tuple(range(min(4, self.even_width)))

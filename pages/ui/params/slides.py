@@ -1,6 +1,6 @@
 """Slides of a lecture: URLs of the app's own pages, stored as a list in a URL or a text file.
 
-Both sources are untrusted: an invalid list becomes an empty list with a message.
+URLs and files are untrusted: an invalid list becomes an empty list with a message.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAX_SLIDES = 60
 LONGEST = 12_000
 # Maximum length of the encoded list, in characters, so that servers and proxies accept the whole URL.
 LONGEST_CODE = 6_000
-# Maximum size of a slide file; half of it is for the slides' experiments.
+# Maximum size of a slide file, in characters; half of this is for the slides' experiments.
 MAX_BYTES = 2 * MAX_SLIDES * LONGEST
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # The first line of a slide file, and the character that starts a comment line.
 HEADING = "# Slides of Attention Atlas: one per line, in order. Lines that begin with # are ignored."
 REMARK = "#"
 MAX_PARAMETERS = 200
-# Query parameter of a slide's title, which no page uses, and the maximum length of a title, in characters.
+# Name of the query parameter for a slide's title (not used by any page), and the maximum title length in characters.
 TITLE, LONGEST_TITLE = "slide_title", 80
 
 
@@ -46,8 +46,8 @@ class Slide:
         page: the page's name.
         parameters: the query parameters of the page's URL.
         title: the lecturer's title; may be empty.
-        experiment: the experiment that the page's figures carried when the slide was added; empty for none. Only files
-            have room for it, so comparisons ignore it.
+        experiment: the experiment saved with the page's figures when the slide was added; empty for none. Slide files
+            store the experiment and URLs do not, so comparisons ignore this field.
     """
 
     page: str
@@ -72,7 +72,7 @@ class Slide:
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
-        """Return a copy with an experiment, or the slide itself if the text is not an experiment or is too long."""
+        """Return a copy with an experiment; return the slide unchanged if the text is too long or not an experiment."""
         fits = len(experiment) <= LONGEST and CARRIED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 
@@ -101,8 +101,8 @@ class Slides:
 
     Attributes:
         slides: the slides in order.
-        problem: why the list could not be read or changed, in one sentence; empty if there was no problem. It is
-            ignored in comparisons, so a rejected list equals an empty one.
+        problem: one sentence saying why the list could not be read or changed; empty if there was no problem.
+            Comparisons ignore this field, so a rejected list equals an empty one.
     """
 
     slides: tuple[Slide, ...] = ()
@@ -168,7 +168,7 @@ class Slides:
         if not 0 <= at < len(self.slides):
             return self
         named = self.slides[at].titled(title)
-        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not kept")
+        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not saved")
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:
@@ -202,7 +202,7 @@ def _unpacked(code: str) -> str:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
         text = unpacker.decompress(packed, MAX_BYTES)
         if not unpacker.eof:
-            raise SlidesError("they are cut off, or too many")
+            raise SlidesError("they are cut off, or there are too many")
         return text.decode("ascii")
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
         raise SlidesError("they are cut off or were changed; copy the whole URL again") from error

@@ -60,7 +60,7 @@ class State:
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """Return the query parameters for sharing the page, without the lecture; empty if they are too long."""
+        """Return the query parameters for sharing the page outside a lecture; empty if they are too long."""
         address = self._whole_address()
         return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
 

@@ -1,4 +1,4 @@
-"""URL parameters of the "Training lab" page: the settings of a training run, and the examined training step."""
+"""URL parameters of the "Training lab" page: the training settings, and which training step and heads to show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS, Kind
 
-# Stand for the newest recorded step, and for a head that the page chooses.
+# Special values: the newest recorded training step, and a head that the page chooses.
 NEWEST, NO_HEAD = -1, 0
 WIDTHS = ("32", "64")
 MAX_LAYERS, MAX_HEADS = 2, 4
@@ -21,14 +21,14 @@ MAX_STEPS, MAX_RECORDED = 3_000, 50_000
 
 @dataclass(frozen=True)
 class LabParams(Params, prefix="lab_"):
-    """Settings of a training run, and the examined training step and heads.
+    """The training settings, and which training step and heads to show.
 
     Attributes:
         task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
         width: the model width; each of WIDTHS is divisible by every number of heads.
         rate: the peak learning rate.
-        moment: the examined training step; NEWEST follows the training.
-        score: the head score to show, one of SCORES; "auto" for the score of the first event.
+        moment: the training step to show; NEWEST follows the training.
+        score: the head score to show, one of SCORES; "auto" for the score of the training run's first event.
         encoder, decoder, cross: the head to show for each attention kind, 1-based over all layers; NO_HEAD for the head
             of that kind's first event.
         item: the item typed by the user.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.fields import Params, index, integer, one_of
 
-# Limit above the number of frames in the animation.
+# Upper limit for frame numbers; the animation has fewer frames.
 MAX_FRAMES = 99
 
 
@@ -39,7 +39,7 @@ class WordParams(Params, prefix="word_"):
     at: int = index(MAX_INDEX, UNCHOSEN)
 
     def within(self, source: int, target: int) -> WordParams:
-        """Return the parameters if the word exists in texts with these numbers of words, else the default."""
+        """Return the parameters if the word exists in texts of `source` and `target` words, else the default."""
         return self if self.at < (source if self.side == "source" else target) else WordParams()
 
     def for_another_sentence(self) -> WordParams:

@@ -12,7 +12,7 @@ from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
 WHOLE = "whole"
-# Token ID that stands for no token.
+# The value of `MatteredParams.against` for no comparison.
 NOTHING = -1
 
 
@@ -43,13 +43,13 @@ class MatteredParams(Params, prefix="mattered_"):
 
     @property
     def asked(self) -> AskedToken | None:
-        """The chosen token; None for the whole translation, or if the page chooses it."""
+        """The predicted token that the user chose; None for the whole translation, or if the page chooses."""
         if self.explained in ("", WHOLE):
             return None
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
 
     def asking(self, asked: AskedToken) -> Self:
-        """Return a copy for a token that was chosen on another page."""
+        """Return a copy that explains a token chosen on another page."""
         against = NOTHING if asked.against is None else asked.against
         return replace(self, explained=str(asked.position + 1), against=against)
 

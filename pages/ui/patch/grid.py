@@ -1,4 +1,4 @@
-"""The grid of all single patches at a site, and the controls that choose one of them."""
+"""Grid with the effect of every single patch at one site of the model, and controls that choose a patch."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NAMES = {
 }
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
-# Changes in nats have a scale up to at least so many times the smallest readable difference, so that small ones are
-# faint.
+# For changes in nats, the colour scale reaches at least this many times CLOSE, the smallest readable change, so
+# that small changes look faint.
 FAINT = 6
 
 
@@ -65,9 +65,9 @@ def show_grid(asked: Asked) -> Chosen:
             format_func=ASKS.__getitem__,
             width=220,
             **bind(PatchParams, "direction"),
-            help="Noising: A runs, with one value of B's run. If A's choice turns into B's, A needs what was there. "
-            "Denoising: B runs, with one value of A's run. If A's choice comes back, this place is enough. The two "
-            "need not agree: where two places do the same, neither is needed and each is enough.",
+            help="Noising: run A with one value from B's run. If A's choice turns into B's, A needs its own value. "
+            "Denoising: run B with one value from A's run. If A's choice comes back, that value is enough. The two "
+            "answers may differ: if two places do the same job, neither is needed and each is enough.",
         )
         st.selectbox(
             "Patch",
@@ -89,7 +89,7 @@ def show_grid(asked: Asked) -> Chosen:
     largest = float(np.nanmax(np.abs(values), initial=0))
     most = max(largest, 1.0 if unit == "effect" else FAINT * CLOSE)
     if unit != "effect" and largest < CLOSE:
-        st.markdown(f"**Too small to read:** no patch here changes the choice by {CLOSE:g} nats.")
+        st.markdown(f"**Too small to read:** no patch here changes the choice by {CLOSE:g} nats or more.")
     with main_figure(
         both_sentences(asked.question.text, asked.question.other),
         f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
@@ -116,17 +116,18 @@ def show_grid(asked: Asked) -> Chosen:
         )
     st.caption(
         (
-            "0: the patch changes nothing. 1: this value alone does all that the changed word does. Values can be "
+            "0: the patch changes nothing. 1: this value alone has the full effect of the changed word. Values can be "
             "below 0 or above 1. "
             if unit == "effect"
             else ""
         )
         + (
-            "A head is patched at all its tokens that have a partner; choose one token above. "
+            "A head is patched at every token that has a partner in the other sentence; to patch one token, choose it "
+            "above. "
             if has_heads(site)
             else "Depth 0 is the embedding"
             + (", so at the changed word its effect is 1 by definition" if unit == "effect" else "")
-            + "; the last depth of the encoder is its output. "
+            + "; the encoder's last depth is its output. "
             if is_residual(site)
             else ""
         )
@@ -146,22 +147,22 @@ def show_grid(asked: Asked) -> Chosen:
 
 
 def site_name(site: Site) -> str:
-    """Return a site's name for display."""
     where = KINDS[kind_of(site)].capitalize()
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
 def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
-    """Return the model run that measures each patch at a site on its own, in one direction."""
+    """Return the model run that measures every single patch at a site, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
     asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
-    """Return the measured grid in one direction, and each cell's value by layer and position in sentence A.
+    """Return the measurements in one direction, and the grid of their values.
 
-    Values are effects, or changes in nats if the two sentences differ too little for effects.
+    Rows are layers; columns are heads or positions in sentence A. Values are effects, or changes in nats if the two
+    sentences differ too little for effects.
 
     Args:
         columns: maps positions in sentence A to their partners in sentence B.
@@ -179,7 +180,7 @@ def grid_values(
 
 
 def both_sentences(text: str, other: str) -> str:
-    """Return Markdown of two sentences as one line, in which the words that differ appear as "A / B"."""
+    """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
     words, others = text.split(), other.split()
     shorter = min(len(words), len(others))
     start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
@@ -190,7 +191,7 @@ def both_sentences(text: str, other: str) -> str:
 
 
 def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect, or nothing if its magnitude is below 0.05."""
+    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
     return np.array(
         [
             [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
@@ -201,13 +202,16 @@ def marks(values: np.ndarray) -> np.ndarray:
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
-    """Return the cell to frame: the chosen one, or else that with the largest magnitude; among equals, the deepest."""
+    """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
+
+    Among cells with equal magnitudes, the deepest one is the default.
+    """
     if params.layer >= 0:
         column = params.head if has_heads(params.site) else max(params.at, 0)
         return min(params.layer, len(values) - 1), min(column, values.shape[1] - 1)
     sizes = np.nan_to_num(np.abs(values)).round(2)
     if is_residual(params.site):
-        # At the changed word's embedding, the effect is 1 by definition, so that cell would say nothing.
+        # At depth 0, the effect of patching the changed word is 1 by definition, so that row is skipped.
         sizes[0] = 0
     row, column = np.argwhere(sizes == sizes.max())[-1].tolist()
     return row, column
@@ -221,7 +225,7 @@ def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int,
 
 
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
+    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = _named(asked.a), _named(asked.b)
@@ -236,7 +240,7 @@ def _named(trace: Trace) -> list[str]:
 
 
 def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
-    """Show boxes for the patch's layer, head and tokens, which work with the keyboard, and return the chosen patch."""
+    """Show selection boxes for the patch, as a keyboard alternative to the grid, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
@@ -274,7 +278,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
 
 
 def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int) -> None:
-    """Show a selection box for one field of the patch. A choice keeps the other fields as shown on the page."""
+    """Show a selection box for one field of the patch; changing it keeps the remaining fields as shown on the page."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:

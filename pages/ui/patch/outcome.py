@@ -32,20 +32,24 @@ from transformer.values.patches import patch_name
 from transformer.values.trace import Trace
 
 OUTSIDE = "outside the cone: exactly 0"
-# Conclusions from an effect near 1, between 0 and 1, and near 0.
+# Conclusions for effects near 1, between 0 and 1, and near 0.
 ANSWERS: dict[Direction, tuple[str, str, str]] = {
-    "needed": ("A's choice turns into B's", "A's choice moves {:.0%} of the way to B's", "A does not need it alone"),
-    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, it is not enough"),
+    "needed": (
+        "A's choice turns into B's",
+        "A's choice moves {:.0%} of the way to B's",
+        "alone, this value is not needed",
+    ),
+    "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, this value is not enough"),
 }
 REVERSED = "the choice moves the other way"
 
 
 def show_outcome(asked: Asked, chosen: Chosen) -> None:
-    """Show the two plain runs beside the patched run, the effects in both directions, and the cone of influence."""
+    """Show the patched run between the two original runs, the effects in both directions, and the cone of influence."""
     if not chosen.patches:
         st.warning(
-            "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
-            "another token. A row of attention needs sentences with the same number of "
+            "This token has no partner in the other sentence, so nothing can be patched. Choose “Its value in B”, or "
+            "another token. Rows of attention can only be patched between sentences with the same number of "
             "tokens.",
             icon=":material/link_off:",
         )
@@ -89,7 +93,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             st.markdown(describe_effect(asked, chosen, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
-            "others. If several places do the same, each can be enough while none is needed.",
+            "others. If several places do the same job, each can be enough while none is needed.",
             help=explain("logit"),
         )
     _show_cone(asked, plain[0].after, patched.after)
@@ -121,7 +125,7 @@ def _together(chosen: Chosen, kept: Patches) -> Chosen:
 
 
 def _keep_buttons(patches: Patches, kept: Patches) -> None:
-    """Show the buttons that keep the chosen patches while the user tries others, and that drop the kept patches."""
+    """Show a button that keeps the chosen patches while the user tries others, and one that drops all kept patches."""
 
     def keep(patches: Patches) -> None:
         session.update(PatchParams, kept=KeptPatches(patches[:MAX_KEPT]))
@@ -133,10 +137,10 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
         disabled=more == kept,
         on_click=keep,
         args=(more,),
-        help="It stays applied while you choose another one, so that several are patched together.",
+        help="The patch stays applied while you choose another one, so you can combine several patches.",
     )
     if kept:
-        st.button("Drop the kept ones", icon=":material/close:", on_click=keep, args=((),))
+        st.button("Drop kept patches", icon=":material/close:", on_click=keep, args=((),))
 
 
 def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
@@ -161,7 +165,7 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
     says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
     if found.effects is None:
-        return says + "The two runs hardly differ, so there is no share to give."
+        return says + "The two runs hardly differ, so the effect is not given as a share."
     effect = float(found.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED
@@ -169,10 +173,10 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
 
 
 def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
-    """Show how far the patch moves each cell of the residual stream; cells outside the cone of influence are greyed."""
+    """Show how far the patch moves each vector of the residual stream; vectors that it cannot reach are grey."""
     reached = cone(after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens))
     moved = changes(before, after)
-    st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
+    st.markdown("**What the patch reaches:** how far each cell of the residual stream moves, relative to its length")
     for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
         ("encoder", "decoder"),
@@ -196,15 +200,15 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
                 alt=f"Change of each cell of the {stack}'s residual stream; grey cells cannot be reached.",
             )
     st.caption(
-        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, and both runs have the same "
-        "bits there. A patch of the encoder reaches every token from the next depth on, and the whole decoder. A patch "
-        "of the decoder reaches only later steps.",
+        "Depth 0 is the embedding. Grey cells are outside the cone: no path leads there, so both runs are "
+        "identical there, bit by bit. A patch in the encoder reaches every token from the next depth on, and the "
+        "whole decoder. A patch in the decoder reaches only later steps.",
         help=explain("residual stream"),
     )
 
 
 def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
-    """Return everything needed to reproduce the numbers; positions are 1-based."""
+    """Return the model, question, patches and results for the saved file; steps and positions are 1-based."""
     found = asked.reading.runs.get(PatchRun(question, patches))
     return {
         "model": asked.reading.translator.version,

@@ -1,4 +1,4 @@
-"""The second sentence, and the choice between two next tokens on which the two sentences are compared."""
+"""Controls for the patching question: sentence B, the decoding step, and the two next tokens to compare."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
 OFFERED = 6
-OTHER = "Sentence B: A, above, with one word changed"
+OTHER = "Sentence B: sentence A above, with one word changed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Asked:
     question: PatchingQuestion
 
     def named(self, number: int) -> str:
-        """Return Markdown of one of the two compared tokens."""
+        """Return Markdown for a compared token; `number` is 0 or 1."""
         return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
@@ -66,7 +66,7 @@ def pick_question(reading: Reading) -> Asked:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             places = [st.container(width=180) for _ in range(3)]
     if other == text:
-        # In lecture mode, only the main figure is shown.
+        # The message is a main figure, because lecture mode shows nothing else.
         main_figure().info(
             "**A and B are the same sentence,** so no patch changes anything. Change one word of B and press Enter, or "
             "try a pair.",
@@ -89,7 +89,7 @@ def pick_question(reading: Reading) -> Asked:
     most = int(differences.argmax())
     if found.close and differences[most] >= CLOSE:
         st.button(
-            f"Go to the step where they differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
+            f"Go to the step where A and B differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
             key="patch_most",
             on_click=_ask_at,
@@ -99,7 +99,7 @@ def pick_question(reading: Reading) -> Asked:
 
 
 def _pick_other(text: str) -> str:
-    """Show the box for sentence B, which starts with A's partner in `PAIRS`, or else with sentence A itself."""
+    """Show the box for sentence B, which at first contains A's partner in `PAIRS`, or else sentence A itself."""
     partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
     other = session.params(PatchParams).other or partner
     with st.popover("Try a pair"):
@@ -121,7 +121,6 @@ def _take(first: str, second: str) -> None:
 
 
 def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
-    """Show the choice of the predicted token, and return the question about its step."""
     last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
     question = question_of(a, b, min(chosen, last) - 1 if chosen else opening_step(a, b, differences))
     labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
@@ -132,10 +131,9 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
         on_change=lambda: _ask_at(st.session_state[key]),
-        help="Before this step, the model has read the same words of A's translation for both sentences. In brackets: "
-        "the difference between the two choices, in nats. By default, this is a step at which the sentences prefer "
-        "different tokens: the one with the largest difference that does not translate the changed word, or else the "
-        "first.",
+        help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
+        "differ in their choice, in nats. The default is a step at which A and B prefer different tokens: among steps "
+        "that do not translate the changed word, the one with the largest difference; otherwise the first.",
     )
     return question
 
@@ -145,12 +143,10 @@ def _step_label(trace: Trace, step: int) -> str:
 
 
 def _ask_at(number: int) -> None:
-    """Callback: ask about another step, from 1."""
     session.store(session.params(PatchParams).at_step(number))
 
 
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
-    """Show the choice of the two tokens to compare, and return their IDs."""
     params, step = session.params(PatchParams), question.step
     offered = [token for token, _ in candidates((a, b), step, OFFERED)]
     first = params.first if params.first in offered else question.tokens[0]
@@ -179,12 +175,13 @@ def _says(asked: Asked, found: Contrasts) -> str:
     if found.close:
         says += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
-            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}, so there is no effect to divide."
+            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}. A share of so small a difference "
+            "would mean nothing."
         )
     elif translates_change(asked.a, asked.b)[asked.question.step]:
         says += (
-            "This step translates the changed word itself, so a difference is no surprise. The list of steps says how "
-            "far the others differ."
+            "This step translates the changed word itself, so a difference is no surprise. The list of steps shows how "
+            "much A and B differ at the other steps."
         )
     pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
     if found.close and pair is not None and pair.word:

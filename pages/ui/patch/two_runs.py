@@ -1,4 +1,4 @@
-"""The cells of both runs; dragging a cell from one run onto the other chooses that patch."""
+"""Shows the model runs on sentences A and B as grids; dragging a cell onto the other grid patches that value."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
         _drop(st.session_state[KEY].get("dropped"), site, [len(rows), *map(len, labels)])
 
     st.markdown(
-        "**Or drag a cell onto the other run:** B's value onto A asks whether A needs its own; A's value onto B asks "
-        "whether it is enough."
+        "**Or drag a cell onto the other run.** Dropping B's value onto A asks whether A needs its own value. Dropping "
+        "A's value onto B asks whether A's value is enough."
     )
     draw_runs(
         key=KEY,

@@ -32,14 +32,14 @@ def show_addition(reading: Reading) -> None:
         show_altair(
             norm_chart(norms),
             key="positions_norms",
-            alt="Norms of the embedding, the scaled embedding, the position and their sum for every token.",
+            alt="Norms of every token's embedding, scaled embedding and position vector, and of their sum.",
         )
     with words:
         st.markdown(_why_scaled(text))
     show_table(norms, "positions_norm_numbers", digits=4)
-    st.subheader("What would putting them side by side cost?", anchor=False)
+    st.subheader("What would placing the vectors side by side cost?", anchor=False)
     st.markdown(
-        "This is how the cost is counted: the position's vector, as wide as the embedding, is placed *beside* it. So "
+        "The cost is counted like this: the position's vector, as wide as the embedding, is placed *beside* it. So "
         "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it. The number "
         "of heads and F stay the same. The embeddings themselves stay D wide. An output layer that shared the target "
         "embedding needs its own matrix, because it reads 2D numbers."
@@ -81,7 +81,8 @@ def show_addition(reading: Reading) -> None:
 def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     """Return a table with one row per token.
 
-    Columns include the norms of embedding, encoding and sum, and the cosine similarity of embedding and encoding.
+    Columns include the norms of the embedding, the positional encoding and their sum, and the cosine similarity between
+    embedding and encoding.
     """
 
     def norms(array: np.ndarray) -> np.ndarray:
@@ -125,15 +126,15 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
 
 
 def _why_scaled(text: EmbeddedText) -> str:
-    """Return Markdown that explains, with this sentence's numbers, why embeddings are scaled."""
+    """Return Markdown that explains why embeddings are scaled, with numbers from the user's sentence."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
     sentences = [f"On average over this sentence, an embedding has a norm of **{plain:.2f}**."]
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(
-            f"A position has **{position:.2f}**: added as they are, the position would be {position / plain:.2f} times "
-            "as long as the word."
+            f"A position vector has **{position:.2f}**: without scaling, it would be {position / plain:.2f} times "
+            "as long as the word's vector."
         )
     if text.scale != 1:
         sentences.append(

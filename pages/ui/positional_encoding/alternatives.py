@@ -37,7 +37,7 @@ def show_alternatives() -> None:
     st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
     span = encoding.span
     st.markdown(
-        "What each alternative says about a pair of positions before anything is known about the words. Rows and "
+        "What each alternative says about a pair of positions, whatever the words are. Rows and "
         "columns are the same in all maps; units differ, so each map has its own colours."
     )
     learned = learned_products(config, weights, span)
@@ -57,9 +57,9 @@ def show_alternatives() -> None:
             st.markdown(f"**{title}**")
             if measured is None:
                 st.info(
-                    f"This model has none to show: its positions are “{config.positions}”. Learned positions are a "
-                    "table of parameters with one vector for every position up to a limit (Gehring et al. 2017); "
-                    "Vaswani et al. 2017 tried them too and got nearly the same scores (table 3, row E)."
+                    f"This model has no learned positions to show: its positions are “{config.positions}”. Learned "
+                    "positions are a table of parameters with one vector for every position up to a limit (Gehring et "
+                    "al. 2017). Vaswani et al. 2017 tried them too, with nearly the same scores (table 3, row E)."
                 )
                 continue
             values, name = measured
@@ -85,19 +85,19 @@ def show_alternatives() -> None:
 def turned_products(span: int, d_head: int) -> np.ndarray:
     """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
-    The values hold for a vector with itself, if all pairs of dimensions have equal norms: each is the mean cosine of
-    the rotation angles. The diagonal is 1.
+    The query and the key are assumed to be equal, with equal norms in all dimension pairs. So each value is the mean
+    cosine of the rotation angles, and the diagonal is 1.
     """
     angles = Rotary().angles(span, d_head)
     return np.cos(angles[:, None] - angles).mean(axis=-1)
 
 
 def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
-    """Return the dot products of the encoder's learned positions, [P, P]; None if they are not learned.
+    """Return the dot products of the encoder's learned position vectors, [P, P]; None if the model has none.
 
     Args:
         config, weights: the model's configuration and weights.
-        span: the number of positions, P, which is limited to the model's own.
+        span: the number of positions, P; fewer are returned if the model has fewer.
     """
     if config.positions != "learned":
         return None
@@ -142,11 +142,11 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "added to the score",
         ),
     ):
-        # The linear biases are the main figure, because they are the only alternative here that is not a vector.
+        # The linear biases are the main figure, because only they are added to scores instead of embeddings.
         with (
             place,
             main_figure(
-                f"**{title}:** what is added to a score, and nothing to the embeddings",
+                f"**{title}:** added to the scores, not to the embeddings",
                 "The further apart two tokens are, the more is subtracted; each head has its own slope",
                 when=place is lines,
             ),

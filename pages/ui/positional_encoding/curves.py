@@ -1,4 +1,4 @@
-"""Plots chosen dimensions of the positional encoding over positions, with and without dropout."""
+"""Plots chosen dimensions of the positional encoding by position, with and without dropout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.model.sinusoids import sinusoids
 
 
 def show_curves() -> None:
-    """Show the settings, both plots, the comparison of two positions, and the wavelengths."""
+    """Show settings, plots with and without dropout, a comparison of two positions, and the wavelengths."""
     encoding = session.params(PositionsParams)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -66,7 +66,7 @@ def show_curves() -> None:
         )
     hit = (thinned == 0)[table != 0].mean()
     st.caption(
-        "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to go back. Dropout sets "
+        "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to zoom out. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
         f"{encoding.drop / 100:g}) = {gain:.2f}. That keeps the mean. In training, dropout is applied to the sum of "
         "embedding and position; when the model translates, it is off."
@@ -78,20 +78,20 @@ def show_curves() -> None:
     whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
-    # This comes last, because only this part needs the model, which may still have to be loaded.
+    # Filled last, because only this line needs the model, which may take time to load.
     with whose:
         _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:
-    """Say whether the curves are those of the app's model; if not, offer a button that sets that model's width."""
+    """Say whether the curves are those of the loaded model; if not, offer a button that sets the model's width."""
     if ours.positions != "sinusoidal":
         return
     if width == ours.d_model:
-        st.markdown(f"These are the curves of the model of this app: **D = {width}**.")
+        st.markdown(f"These are the curves of this app's model: **D = {width}**.")
         return
     words, place = st.columns([7, 3], vertical_alignment="center")
-    words.markdown(f"These are the curves of a model with D = {width}. The model of this app has D = {ours.d_model}.")
+    words.markdown(f"These are the curves of a model with D = {width}. This app's model has D = {ours.d_model}.")
     place.button(
         f"The model's own, D = {ours.d_model}",
         key="positions_ours",
@@ -101,7 +101,7 @@ def _whose(ours: TransformerConfig, width: int) -> None:
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
-    """Return a line chart of encoding values over positions, with one line per dimension.
+    """Return a line chart of encoding values by position, with one line per dimension.
 
     Args:
         values: the encoding values, [P, N].
@@ -160,14 +160,14 @@ def _wavelengths(width: int, chosen: list[int]) -> None:
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
     words.markdown(
-        f"The first pair repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every 2π · "
-        f"10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
-        f"{2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
+        f"The first pair of dimensions repeats every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} "
+        f"every 2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 "
+        f"= {2e4 * np.pi:,.2f} is a limit that no dimension reaches. In the formula, *pos* is the position minus "
         "1, because it starts at 0, as the dimensions do."
     )
     with numbers:
         show_table(wave_table(width, chosen), "positions_waves", digits=4)
-        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="Of every dimension", digits=4)
+        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="All dimensions", digits=4)
 
 
 def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Shows that dot products of encodings depend only on the offset, and that a rotation maps one encoding to another."""
+"""Shows two properties of sinusoids: dot products depend only on the offset, and a rotation shifts any position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
 from transformer.model.sinusoids import frequencies, sinusoids
 
-# With more dimensions, the cells of the rotation matrix would be too small to see.
+# Maximum number of rows and columns of the rotation matrix that are shown; with more, cells would be too small to see.
 MAX_DRAWN = 64
 PAIRS_SHOWN = 4
 
@@ -39,7 +39,6 @@ def show_distances() -> None:
 
 
 def _offsets(table: np.ndarray) -> None:
-    """Show the matrices of dot products and distances, and plot both by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
@@ -49,7 +48,7 @@ def _offsets(table: np.ndarray) -> None:
             place,
             main_figure(
                 "**Positional encoding:** only the offset of two positions counts",
-                "Equal along the diagonals, and largest where a position meets itself",
+                "Equal along the diagonals, and largest for a position with itself",
                 when=name == "dot product",
             ),
         ):
@@ -75,7 +74,7 @@ def _offsets(table: np.ndarray) -> None:
                 sentence="",
             )
             st.markdown(
-                f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
+                f"**Only the offset counts:** pairs that are equally far apart differ by at most "
                 f"**{typeset(read.spread.max(), '.1e')}**, which is rounding error."
             )
             show_numbers(
@@ -93,8 +92,8 @@ def _offsets(table: np.ndarray) -> None:
             )
     st.caption(
         "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
-        f"frequency, wherever the two positions are. With itself that is D / 2 = {width / 2:g}, so every position "
-        f"has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
+        f"frequency, wherever the two positions are. For a position with itself, the sum is D / 2 = {width / 2:g}, so "
+        f"every position has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
     )
 
 
@@ -137,10 +136,10 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             r"\end{gathered}"
         )
         st.markdown(
-            f"Built for k = {offset} and checked on all {length} positions: the largest difference between M·PE(p) and "
+            f"M for k = {offset}, checked on all {length} positions: the largest difference between M·PE(p) and "
             f"PE(p {'+' if offset >= 0 else '−'} {abs(offset)}) is "
             f"**{typeset(np.abs(turned - further).max(), '.1e')}**. Each pair of dimensions is turned like the "
-            "hand of a clock, fast ones first; nothing in M knows the position p."
+            "hand of a clock, fast ones first. M does not depend on the position p."
         )
         pairs = min(PAIRS_SHOWN, width // 2)
         show_table(
@@ -166,7 +165,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
                 height=400,
             ),
             key="positions_rotation",
-            alt="The map: 0 except for blocks of two by two along the diagonal.",
+            alt="The matrix M: 0 except for blocks of two by two along the diagonal.",
             sentence="",
         )
         show_numbers(
@@ -182,7 +181,6 @@ def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
 
 
 def _counter(encoding: PositionsParams) -> None:
-    """Show the bits of a binary counter beside the sinusoids of the same positions."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)
@@ -219,6 +217,6 @@ def _counter(encoding: PositionsParams) -> None:
     st.caption(
         "On the left, dark is 1 and light is 0; position 1 is the number 0. Bit b changes every 2^b positions, so its "
         "wavelength is 2^(b+1): each bit is slower than the one before by a fixed factor, and so is each pair of "
-        "dimensions. Sines and cosines are the smooth relatives of such a counter; unlike bits, they let a linear map "
-        "count on."
+        "dimensions. Sines and cosines are a smooth version of such a counter. Unlike bits, they can be moved to "
+        "another position by a linear map."
     )

@@ -1,4 +1,4 @@
-"""The matrix of positional encodings in two layouts, interleaved and in halves, each a permutation of the other."""
+"""Shows positional encodings as a matrix, with sines and cosines interleaved and with all sines before all cosines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def show_matrix() -> None:
             place,
             main_figure(
                 "**Positional encoding:** one row per position",
-                "On the left it changes from row to row, on the right hardly at all",
+                "Columns on the left change from row to row, columns on the right hardly at all",
                 when=not halves,
             ),
         ):
@@ -51,9 +51,9 @@ def show_matrix() -> None:
     back = np.array_equal(tables[True][:, order.argsort()], tables[False])
     st.markdown(
         f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
-        f"{_holds(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: {_holds(back)}. A "
-        "model that starts from random weights cannot tell the two apart: renumbering its dimensions turns one into "
-        "the other. Weights trained with one must not be run with the other."
+        f"{_holds(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: {_holds(back)}. For "
+        "a model that starts from random weights, the two are equivalent: renumbering its dimensions turns one into "
+        "the other. But weights trained with one layout do not work with the other."
     )
     show_numbers(
         pd.DataFrame(

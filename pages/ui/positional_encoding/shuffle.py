@@ -11,7 +11,7 @@ from transformer.values.tokens import Token
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A text with its words in another order.
+    """A text whose words have been shuffled.
 
     Attributes:
         text: the shuffled words, separated by spaces.
@@ -23,7 +23,7 @@ class Shuffle:
 
 
 def shuffle(text: str, seed: int) -> Shuffle | None:
-    """Shuffle the words of a text, so that the result differs from the original; return None if that is impossible.
+    """Shuffle the words of a text into a different order; return None if all words are equal or there are none.
 
     Args:
         text: the text to shuffle.
@@ -45,8 +45,8 @@ def moved_tokens(
     """Return the original position of each token in the shuffled text; None if shuffling changes the tokenization.
 
     Args:
-        before, after: the tokens of the original and of the shuffled text.
-        groups: the token positions of each word in `before`; special tokens come last, each in a group of its own.
+        before, after: the tokens of the original text and of the shuffled text.
+        groups: the token positions of each word in `before`; special tokens come last, each in its own group.
         order: the word order, as in `Shuffle`.
     """
     if len(order) > len(groups):

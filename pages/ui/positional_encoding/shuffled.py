@@ -33,22 +33,22 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
-# Probability ratios up to this one, given in nats, are written out; larger ones become powers of ten.
+# Largest probability ratio, as a logarithm in nats, that is written out; larger ratios are shown as powers of ten.
 MAX_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
-# The columns shown in lecture mode, with widths in pixels that let a projector show both texts in full.
+# Columns of the table in lecture mode, with widths in pixels that let a projector show both texts in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledRun:
-    """A model run on the sentence, with shuffled words or without positional encoding, or both.
+    """A model run on the sentence, with or without shuffled words, and with or without positional encoding.
 
     Attributes:
-        name: describes what differs from the original run.
+        name: a description of the setting, such as "shuffled, with positions".
         own: the trace with the translation that the model writes in this setting.
-        first: the trace with the original run's translation; None if the model cannot read that translation.
+        first: the trace with the translation of the sentence as typed; None if the model cannot read that translation.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ShuffledRun:
 
 
 def show_shuffled(reading: Reading) -> None:
-    """Show the translations, one head's attention maps, and the evidence that word order is lost without positions."""
+    """Show the translations and one head's attention maps, and check that word order is lost without positions."""
     st.markdown(
         "**What if word order is lost?** Attention has no built-in word order, so a positional encoding is added to "
         "each token. Below, the model reads your sentence, then the same words shuffled, then both again without "
@@ -78,7 +78,7 @@ def show_shuffled(reading: Reading) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    with main_figure("**What if word order is lost?** What the model writes; words that are new are marked"):
+    with main_figure("**What if word order is lost?** What the model writes; new words are marked"):
         table = run_table(runs)
         show_figure_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS, words=new_words(runs))
         show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
@@ -101,7 +101,7 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
 
 
 def _firsts(runs: list[ShuffledRun]) -> list[float]:
-    """Return the original translation's log-probability in each run; empty if a run cannot read that translation."""
+    """Return the original translation's log-probability in each run; empty if any run cannot read that translation."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
 
@@ -128,9 +128,9 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
 
 
 def new_words(runs: list[ShuffledRun]) -> str:
-    """Return a Markdown table of the translations, with words that the original translation lacks marked.
+    """Return a Markdown table of the translations that marks words missing from the original translation.
 
-    The table has one column for each word order, a row with positional encoding and a row without.
+    The table has one column per word order, one row with positional encoding and one row without.
     """
     orders = list(dict.fromkeys(run.own.source_text for run in runs))
     first = runs[0].own.target_text
@@ -172,7 +172,7 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
 
 
 def times(nats: float) -> str:
-    """Convert a difference of log-probabilities, in nats, to words such as "3.2 times" or "about 10⁵ times"."""
+    """Convert a difference between log-probabilities, in nats, to text such as "3.2 times" or "about 10⁵ times"."""
     if nats < MAX_TIMES:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
@@ -197,7 +197,6 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
 
 
 def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
-    """Show one head's attention map in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Attention before and after",

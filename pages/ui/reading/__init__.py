@@ -1,1 +1,1 @@
-"""The sentence form, and the `Reading` that pages receive: a sentence as read by the model."""
+"""The sentence form, and `Reading`, the result that pages receive: a sentence and the model's runs on it."""

@@ -1,4 +1,4 @@
-"""Chooses the translation model and the device, and loads the model."""
+"""Lets the user choose the translation model and the device, and loads the model."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def chosen_languages() -> Languages:
 
 
 def translator() -> Translator:
-    """Return the chosen model on the chosen device; if loading fails, end the page with an error message.
+    """Load the chosen model on the chosen device; if loading fails, end the page with an error message.
 
-    If the chosen model is not installed, the built-in model is used, and a warning is shown.
+    If the chosen model is not installed, show a warning and load the built-in model.
     """
     folder = chosen_model()
     if folder is None:
@@ -48,7 +48,6 @@ def translator() -> Translator:
 
 
 def _not_installed(name: str) -> str:
-    """Return Markdown that says how to install a model that the URL names."""
     source, _, target = name.lower().partition("-")
     add = (
         f"To add it: `{HubModel(source, target).command}`."
@@ -95,7 +94,7 @@ def model_menu() -> None:
 
 
 def _more_languages() -> None:
-    """Show which models can be added, and the command that adds one: the app itself never uses the network."""
+    """Show which models can be added, and the terminal command for adding one; the app itself uses no network."""
     known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
         "More languages …",
@@ -107,22 +106,22 @@ def _more_languages() -> None:
     )
     if chosen is not None:
         st.caption(
-            f"{known[chosen]} needs {known[chosen].needs}. Run this where the app runs, then reload this page. The "
-            "command shows its progress, and says what to add if the model has only weights of an older format."
+            f"{known[chosen]} needs {known[chosen].needs}. Run this command on the computer that runs the app, then "
+            "reload this page. The command shows its progress, and says what to add if the weights are in an older "
+            "format."
         )
         st.code(known[chosen].command, language="bash", wrap_lines=True)
     st.caption(
-        f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one. The folder of a "
-        "training run adds its model and its last checkpoints."
+        f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts a model. The folder of "
+        "a training run adds the trained model and its last checkpoints."
     )
 
 
 def device_choice() -> None:
-    """Show the choice of device, if there are several."""
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
-    here = f"The model runs at {markdown(server)}. Only what needs the model's weights is computed here."
+    here = f"The model runs at {markdown(server)}. Only results that need the model's weights are computed here."
     st.selectbox(
         "Device",
         devices,
@@ -134,12 +133,11 @@ def device_choice() -> None:
 
 
 def several_models() -> bool:
-    """Return whether any model other than the built-in one is installed."""
+    """Return whether any model is installed in addition to the built-in one."""
     return len(model_folders()) > 1
 
 
 def _model_choice() -> None:
-    """Show the choice of the model that all pages use."""
     folders = model_folders()
     chosen = session.params(ModelParams).model
 
@@ -170,7 +168,7 @@ def _model_choice() -> None:
 
 
 def examples_file(translator: Translator) -> Path | None:
-    """Return a file of sentences in the model's source language; None if there is none."""
+    """Return the path of a file with sentences in the model's source language; None if there is no such file."""
     own = translator.folder / SENTENCES if translator.folder else None
     if own is not None and own.is_file():
         return own
@@ -178,12 +176,12 @@ def examples_file(translator: Translator) -> Path | None:
 
 
 def examples(folder: ModelFolder | None) -> tuple[str, ...]:
-    """Return example sentences in the model's source language, from the model's folder if it has some; may be empty."""
+    """Return example sentences in the model's source language, preferably from the model's folder; may be empty."""
     if folder is not None and (own := folder.sentences()):
         return own[: len(session.EXAMPLES)]
     return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
 def ships(model: Translator) -> bool:
-    """Return whether a translator is the built-in model; one without a folder, made in memory, counts as built in."""
+    """Return whether a translator is the built-in model, or was created in memory and thus has no folder."""
     return model.folder is None or model.folder == MODEL

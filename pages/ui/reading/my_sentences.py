@@ -1,7 +1,7 @@
-"""The user's own list of sentences, pasted or read from a file, which the user steps through on every page.
+"""The user's own list of sentences, pasted or read from a file, with buttons that step through it on every page.
 
-The session holds the list, the browser keeps a copy for reloads (assets/sentence_list/), and a slide contains the list.
-The current position is not stored: it follows from the sentence in the URL.
+The session holds the list, the browser keeps a copy for reloads (assets/sentence_list/), and slides contain the list.
+The current position is not stored, because the sentence in the URL determines it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pages.ui.state import session
 from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
-# Session-state key of how often the user has asked for the dialog.
+# Session-state key that counts how often the user has opened the dialog.
 ASKED = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
 
 def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the user's sentences, with the current language code added if the model has `codes`; may be empty."""
+    """Return the user's sentences, prefixed with the current language codes if the model has any; may be empty."""
     return tuple(kept_code(sentence, codes) for sentence in session.sentence_list().sentences)
 
 
@@ -59,13 +59,13 @@ def sentence_stepper(codes: Sequence[str]) -> None:
 
 
 def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
-    """Act on a message from the browser, which is untrusted: take over a new list, or step to another sentence."""
+    """Handle an untrusted message from the browser: store a new list, or step to another sentence."""
     text, step = sent.get("text"), sent.get("step")
     if isinstance(text, str):
         _take(text, restored=sent.get("restored") is True)
     elif sentences and type(step) is int and abs(step) == 1:
         at = _position(sentences)
-        # If the current sentence is not in the list, the step leads to the first one.
+        # If the current sentence is not in the list, go to the first sentence.
         session.try_sentence(sentences[(at - 1 + step) % len(sentences) if at else 0])
 
 

@@ -18,17 +18,17 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.analysis.word_links import WordLink, Words, across, by_word, source_words, target_words, word_links
 from transformer.values.trace import Kind
 
-# Room for about a hundred sentences of maximum length.
+# In bytes, enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
-# Maximum number of links per word in the story: to words that it looks at, and from words that look at it. Links with
-# the largest excess over the usual weight come first.
+# Maximum number of links shown for a word: links to words that it attends to, and links from words that attend to it.
+# Links that exceed the usual weight most are kept.
 LOOKS, LOOKED = 3, 1
-# Pronouns. Users first ask where these look, so they are preferred as the word that is open at first.
+# Pronouns are preferred as the word that is selected at first, because users ask first where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
 
 def overview(reading: Reading) -> tuple[dict[Kind, AttentionBox], Story]:
-    """Return the diagram's attention boxes, and the links of all words; cached for all users."""
+    """Return the diagram's attention boxes and the links between words, cached for all users."""
     choices: dict[Kind, AttentionParams] = {kind: reading.choice(kind) for kind in PAGES}
 
     def made() -> tuple[dict[Kind, AttentionBox], Story]:
@@ -54,7 +54,7 @@ def attention_box(reading: Reading, kind: Kind, choice: AttentionParams) -> Atte
 
 
 def story(reading: Reading) -> Story:
-    """Return each word's strongest links, for the sentence and its translation, and the word to open at first."""
+    """Return the strongest links of each word in the sentence and its translation, and the word to select at first."""
     trace, languages = reading.trace, reading.languages
     links = by_word(word_links(trace, {kind: reading.metrics(kind) for kind in PAGES}))
     numbers: dict[WordLink, int] = {}

@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ in one word, and descriptions of what that word changes."""
+"""Sentence pairs that differ in one word, and texts that describe what that word changes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Pair:
     """Two sentences that differ in one word.
 
     Attributes:
-        name: the words that differ, as a name for the pair.
+        name: the two differing words, shown as the pair's name.
         a, b: the sentences.
-        word: a word in both sentences whose meaning depends on the difference; empty for none.
+        word: a shared word whose meaning depends on the differing word; empty for none.
     """
 
     name: str
@@ -50,7 +50,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """How differently one head attends to two sentences: the mean Jensen-Shannon divergence of its rows, in nats."""
+    """How differently a head attends to two sentences: the mean Jensen-Shannon divergence of its rows, in nats."""
 
     kind: Kind
     layer: int
@@ -61,7 +61,7 @@ class Difference:
 def largest_differences(a: Trace, b: Trace) -> list[Difference]:
     """Return the heads whose word-level attention differs most between two sentences, largest difference first.
 
-    Only attention kinds whose maps have the same size for both sentences are compared.
+    An attention kind is left out if the two sentences' maps differ in size.
     """
     found = []
     for kind in a.kinds:
@@ -77,7 +77,7 @@ def translated(trace: Trace, word: str) -> str | None:
     """Return the target word that translates a source word, according to the mean attention of all heads.
 
     Returns:
-        None if the sentence lacks the word, or if no target word is aligned with it.
+        The target word; None if the sentence lacks the source word, or if no target word is aligned with that word.
     """
     words = {
         _plain(trace.source_tokens, group, trace.source_text).lower(): group
@@ -90,7 +90,7 @@ def translated(trace: Trace, word: str) -> str | None:
     aligned = [target for target, source in enumerate(agreed) if source in words[word]]
     if not aligned:
         return None
-    # A token is predicted one step before it is read, so its row is the previous one.
+    # Row i of the alignment is the step that predicts the token which is read at position i + 1.
     best = max(aligned, key=lambda target: attention[target]) + 1
     group = next(group for group in word_groups(trace.target_tokens, trace.target_text) if best in group)
     return _plain(trace.target_tokens, group, trace.target_text)
@@ -102,7 +102,7 @@ def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
 
 
 def resolved(pair: Pair, a: Trace, b: Trace) -> str:
-    """Return Markdown that gives the translations of the pair's word in A and in B, and says whether they differ."""
+    """Return Markdown that compares the translations of the pair's shared word in sentences A and B."""
     first, second = translated(a, pair.word), translated(b, pair.word)
     if not first or not second:
         return f"No translated word was found for *{pair.word}* in both sentences."
@@ -123,13 +123,13 @@ def translations_differ(a: str, b: str) -> str:
         if operation != "equal"
     ]
     if not parts:
-        return "Both have the same translation."
+        return "Both sentences have the same translation."
     said = ", ".join(f"**{markdown(one) or '—'}** / **{markdown(other) or '—'}**" for one, other in parts)
     return f"The translations differ here (A / B): {said}."
 
 
 def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
-    """Return Markdown that says where a head looks from a word in each sentence; empty if a map has no such row."""
+    """Return Markdown that says where a head looks from `word` in each sentence; empty if a map has no row for it."""
     found = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]

@@ -1,4 +1,4 @@
-"""Chooses a second translation model to read the same sentence, and matches its heads with the first model's."""
+"""Lets the user choose a second translation model for the same sentence, and matches the two models' heads."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from transformer.surveys.matching import kinds_of_both, read_by_second, untraine
 from transformer.values.trace import Kind, Trace
 
 RANDOM = "random weights"
-# Models with random weights, by the trained model whose shape they copy. They are dropped together with that model.
+# Models with random weights, by the trained model whose shape they have. When the trained model is dropped, so is the
+# model with random weights.
 MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class TwoModels:
-    """Two translation models that have read the same sentence; heads are numbered as in `head_distances`.
+    """Two translation models that have read the same sentence. Head numbers are those of `head_distances`.
 
     Attributes:
         own, other: the names of the two models; `other` may be UNTRAINED.
@@ -52,7 +53,6 @@ class TwoModels:
 
     @property
     def title(self) -> str:
-        """The second model's name for display."""
         return RANDOM if self.other == UNTRAINED else self.other
 
     @property
@@ -71,7 +71,7 @@ class TwoModels:
 
     @property
     def shown(self) -> np.ndarray:
-        """For each head, its match in the second model, or the most similar head if there is no match."""
+        """The second model's head for each head of the first: the match or, if there is none, the most similar head."""
         return np.where(self.match < 0, self.similarity.argmax(axis=1), self.match)
 
     @property
@@ -83,7 +83,7 @@ class TwoModels:
         return shuffled_similarity(self.similarity, self.match, self.heads[1])
 
     def show_head(self, choice: AttentionParams) -> None:
-        """Say which head matches the chosen one, and show the attention maps of both."""
+        """Say which head of the second model matches the chosen head, and show both attention maps."""
         at = choice.layer * self.heads[0] + choice.head
         st.markdown(self._describe_head(at))
         places = [divmod(number, count) for number, count in zip((at, int(self.shown[at])), self.heads, strict=True)]
@@ -97,7 +97,7 @@ class TwoModels:
         )
 
     def _describe_head(self, at: int) -> str:
-        """Return Markdown that names a head's match, and the most similar head if that is another one."""
+        """Return Markdown that names a head's match, and the most similar head if that is not the match."""
         (own, other), title = self.heads, markdown(self.title)
         here, nearest = f"**Head {head_name(at, own)} of {markdown(self.own)}**", int(self.similarity[at].argmax())
         match = int(self.match[at])
@@ -108,7 +108,7 @@ class TwoModels:
             )
         said = (
             f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
-            f"{self.similarity[at, match]:.2f}; the heads of that layer have {self.shuffled[at]:.2f} on average."
+            f"{self.similarity[at, match]:.2f} (heads of that layer on average: {self.shuffled[at]:.2f})."
         )
         if nearest != match:
             said += (
@@ -119,7 +119,7 @@ class TwoModels:
 
 
 def pick_second_model() -> str:
-    """Show the choice of the second model, and return the chosen model's name."""
+    """Show a select box for the second model, and return the chosen model's name."""
     own = _own()
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
     asked = session.params(CompareParams).other
@@ -161,7 +161,7 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
 
 
 def untrained_of(translator: Translator) -> Translator:
-    """Return a model with the same shape and random weights, which is created once per translator."""
+    """Return a model with random weights and the translator's shape, created once per translator."""
     found = MADE.get(translator)
     return found if found is not None else MADE.setdefault(translator, untrained(translator))
 

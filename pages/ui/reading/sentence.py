@@ -37,11 +37,11 @@ from transformer.values.weights import Weights
 
 # Number of sentences to suggest if the user's text cannot be translated.
 OFFERED = 3
-# The last entry of the examples, which opens the dialog for the user's own list.
+# The last entry in the list of examples, which opens the dialog for the user's own sentences.
 OWN_LIST = "My sentences …"
-# Session-state key that is set when the user has just asked for the animation.
+# Session-state key that is set when the user opens the animation.
 FILM_ASKED = "_film_asked"
-# Holds for ordinary English and the built-in model's tokenizer.
+# Estimated for ordinary English and the built-in model's tokenizer.
 ABOUT_WORDS = ", about 100 words"
 # Known weaknesses of the built-in model.
 LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
@@ -54,7 +54,7 @@ class Reading:
     Attributes:
         runs: the model's runs.
         own: the trace of the model's own translation.
-        trace: the trace that pages show, of the user's translation if there is one, else of the model's own.
+        trace: the trace to show: that of the user's translation if there is one, otherwise `own`.
     """
 
     runs: CachedRuns
@@ -75,17 +75,17 @@ class Reading:
 
     @property
     def maps(self) -> HeadMaps:
-        """For each attention kind, the page that shows its maps."""
+        """The page that shows the maps of each attention kind."""
         return MAPS
 
     @property
     def given(self) -> bool:
-        """Whether the pages show a translation given by the user."""
+        """Whether `trace` belongs to a translation that the user entered."""
         return self.trace is not self.own
 
     @property
     def languages(self) -> Languages:
-        """The languages of the sentence and its translation; a language code in the sentence may set them."""
+        """The languages of the sentence and its translation, which a language code in the sentence may set."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.asked_for(code)
 
@@ -100,11 +100,11 @@ class Reading:
         return replace(self.run, details=True)
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of every head of an attention kind on the sentence."""
+        """Return the head metrics of an attention kind, measured on the sentence."""
         return self.runs.get(MetricsRun(self.run, kind))
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the selected head of an attention kind: the user's choice, or else the most informative head."""
+        """Return the parameters of the head to show: the user's choice, or else the kind's most informative head."""
         shape = self.trace.attention(kind).shape[:2]
         return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
@@ -165,7 +165,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     for place, draw in zip(places, beside, strict=True):
         with place:
             draw()
-    # Load the model after showing the form: if loading fails, the user needs the form to choose another device.
+    # Load the model after showing the form, because the user needs the form to choose another device if loading fails.
     model, text, target = translator(), session.text(), session.target()
     runs = CachedRuns(model)
     if introduction is not None:
@@ -198,8 +198,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
     reading = Reading(runs, own, trace)
-    # Show warnings before the results that they may invalidate. The container exists even without warnings, so that the
-    # elements below it keep their identity, and with it the keyboard focus.
+    # Show warnings above the results that they may invalidate. The container exists even without warnings, so that the
+    # elements below it keep their identity and the keyboard focus.
     with st.container():
         if warnings := _warnings(reading):
             st.warning("  \n".join(warnings), icon=":material/warning:")
@@ -216,19 +216,19 @@ def _warnings(reading: Reading) -> list[str]:
     own, found = reading.own, []
     if ships(reading.translator):
         found += unusual_spelling(own.source_text)
-    # In a text in another script, nearly every character is unknown.
+    # A text in another script would give both warnings, because nearly every character is unknown.
     found = found or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
     # A model that also has codes for source languages ("<<eng>>") has a default for both, and does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
-        found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
+        found.append("This model writes several languages. Choose one beside the sentence; otherwise, it guesses.")
     if not own.complete:
         found.append("The translation reached the length limit before it was finished.")
     return found
 
 
 def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Show the example sentences or, once the user has a list of sentences, the buttons that step through the list."""
+    """Show the example sentences, or buttons that step through the user's own list if there is one."""
 
     def use() -> None:
         if st.session_state.example in offered:
@@ -251,7 +251,6 @@ def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
 
 
 def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
-    """Suggest sentences to a user whose text cannot be translated."""
     if not offered:
         return
     st.markdown("Or try one of these:")

@@ -1,4 +1,4 @@
-"""Chooses the languages of a multilingual model by means of codes such as ">>fra<<" at the start of the text.
+"""Lets the user choose a multilingual model's languages, with codes such as ">>fra<<" at the start of the text.
 
 The codes are part of the stored text and of the URL, because the model reads them as tokens. The text box hides the
 codes, and a new sentence keeps the current codes.
@@ -16,7 +16,7 @@ from pages.ui.text.markup import markdown
 from transformer.text.languages import Languages, is_code, language
 from transformer.text.vocabulary import split_code, with_code
 
-# Widget keys for the source and the target language, by the first character of the language's codes.
+# Widget keys by the first character of a language code: "<" for source languages, ">" for target languages.
 KEYS = {"<": "source_language", ">": "target_language"}
 HELP = {
     "<": "The language of the sentence. Its code is a token with its own row and column.",
@@ -45,14 +45,14 @@ def text_of_box(codes: Sequence[str]) -> str:
 
 
 def kept_code(text: str, codes: Sequence[str]) -> str:
-    """Return a new text with the current text's language codes, unless the new text has codes of its own."""
+    """Return a text prefixed with the current language codes, unless the text already has codes."""
     return with_code(text, chosen_code(codes), codes)
 
 
 def language_choice(codes: Sequence[str], default: Languages) -> None:
-    """Show the choice of language; a choice translates the same text again.
+    """Show a list for choosing the target language; a choice translates the text again.
 
-    If the model has codes for source languages too, a menu contains one list for each side.
+    If the model also has codes for source languages, show a menu with one list for each side.
 
     Args:
         codes: the model's language codes.
@@ -66,7 +66,7 @@ def language_choice(codes: Sequence[str], default: Languages) -> None:
         asked = " ".join(code for code in picked if code in codes)
         session.read_text(with_code(text_of_box(codes), asked, codes))
 
-    # A projector has no room for two lists beside the sentence, so both go into a popover.
+    # On a projector, there is no room for two lists beside the sentence, so they are shown in a popover.
     both = str(default.asked_for(chosen_code(codes)))
     place = st.popover(both, key="languages", width="stretch", help=BOTH_SIDES) if sides["<"] else st
     for side, of in sides.items():

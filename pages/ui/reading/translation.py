@@ -1,4 +1,4 @@
-"""Shows the translation with remarks, and a box in which the user can enter another translation."""
+"""Shows the translation with remarks, and a box for entering another translation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
-# Session-state key of the number of translations entered by the user. A new number gives the box a new key, which
-# closes the box.
+# Session-state key that counts the translations entered by the user. The count is part of the box's widget key, so a
+# new count closes the box.
 ANOTHER = "another_translation"
 # Shown in place of a translation without tokens.
 NOTHING = "*(nothing: the end symbol came first)*"
@@ -31,10 +31,10 @@ def show_translation(
     """Show the model's own translation, the user's translation if there is one, and a box for entering one.
 
     Args:
-        reading: the reading to show.
-        large: whether to also show the number of tokens, the model's size, and settings that were not applied.
+        reading: the sentence and its translation.
+        large: whether to also show the number of tokens, the model's size and unapplied settings.
         label: the title of the model's own translation; empty for the name of the target language.
-        beside: renders another button beside the translation.
+        beside: renders an extra button beside the translation.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
@@ -60,7 +60,7 @@ def show_translation(
             belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
-    # The container exists even if empty, so that the figure below keeps its place and the keyboard focus.
+    # The container exists even if empty, so that the figure below keeps its identity and the keyboard focus.
     with st.container():
         if reading.given:
             _show_given(reading)
@@ -81,10 +81,9 @@ def _show_given(reading: Reading) -> None:
 
 
 def _read_another(typed: str) -> None:
-    """Callback: read the user's translation, and close its box, which would cover the "Back to the model's own" button.
+    """Callback: read the user's translation, and close the box, which would cover the "Back to the model's own" button.
 
-    The box gets a new key. With the old key, a message that the browser sends meanwhile would report the box as still
-    open.
+    The box gets a new key, because a late message from the browser would report a box with the old key as still open.
     """
     session.read_target(typed)
     st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
@@ -102,7 +101,7 @@ def _effort(reading: Reading) -> str:
 
 
 def _unapplied(reading: Reading) -> list[str]:
-    """Return Markdown about an imported model's decoding settings that this app does not apply; may be empty."""
+    """Return Markdown about decoding settings of an imported model that the app does not apply; may be empty."""
     asked = reading.translator.config.unapplied
     return (
         [

@@ -1,4 +1,4 @@
-"""Model runs that are computed once and shared by all users who request the same run."""
+"""Model runs, each computed once and shared by all users who request it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from transformer.values.run import Result, Run
 from transformer.values.weights import Weights
 
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Runs that take seconds for a long sentence have a queue of their own, so that they do not delay translations.
+# Runs that take seconds for a long sentence have a separate queue, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
-# Enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
+# In bytes, enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
-# Each model's weights. On the CPU the arrays share the model's memory, so they are dropped together with the model.
+# Each model's weights as arrays. On the CPU, they share the model's memory, so they are
+# dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
 def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
-    """Context manager for one run of a model in this process, which waits for the run's turn.
+    """Context manager for a model run in this process: waits for a turn, and holds it during the run.
 
-    Between steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
+    Between two steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
     """
 
     def between_steps() -> None:
@@ -45,16 +46,16 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """Context manager for a run that the model server computes; the run ends if the user leaves the page."""
+    """Context manager for a model run on the model server; the run ends if the user leaves the page."""
     with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
         yield
 
 
 class CachedRuns(ModelRuns):
-    """A model's runs, shared by all sessions; each run is computed once, when its turn comes.
+    """A model's runs, shared by all sessions; each run waits for its turn and is computed only once.
 
-    Plain traces that wait at the same time are computed as one batch. If a model server computes the runs, it also
-    queues them, and this process continues with other work.
+    Plain traces that are waiting at the same time are computed as one batch. A model server has its own queue, and this
+    process continues with other work in the meantime.
     """
 
     def __init__(self, model: Translator | LanguageModel) -> None:

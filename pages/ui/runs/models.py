@@ -14,9 +14,9 @@ from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.serving.server_process import settle
 
-# Keep two models: loading one takes long, but each needs much memory.
+# Loading a model takes long, so more than one is kept; each needs much memory, so at most two are kept.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
-# A separate lock, so that loading one model does not block runs of another.
+# Separate from the model lock, so that loading a model does not block runs of another model.
 LOADING_LOCK = threading.Lock()
 
 
@@ -37,7 +37,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        # Evict a model before loading another one, because memory may not suffice for three.
+        # Evict a model before loading, because memory may not suffice for three models.
         MODELS.make_room(1)
         address = server()
         translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)

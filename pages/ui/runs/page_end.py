@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class PageEnd(Exception):
-    """Raised instead of calling `st.stop`; the router catches it.
+    """Raised to end a page early; the router catches the exception.
 
-    After `st.stop`, Streamlit keeps the values of widgets that the script run did not reach, but the browser drops
-    them. When shown again, the widgets would reset to their defaults, and report these as the user's choice.
+    `st.stop` is unsuitable. After it, Streamlit keeps the values of widgets that the script run did not reach, but the
+    browser drops them. When shown again, the widgets would report their defaults as the user's choice.
     """

@@ -1,7 +1,7 @@
 """LRU cache of results that all sessions share, bounded by total size.
 
-It replaces `st.cache_resource`, which limits the number of entries, although their sizes differ by a factor of a
-thousand. Also, any browser can clear that cache with one message.
+`st.cache_resource` is unsuitable: it limits the number of entries, although their sizes differ by a factor of a
+thousand, and any browser can clear it with one message.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Result = TypeVar("Result")
 LOOK = 0.2
 LEAVES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
-# Stores each thread's current waiting message, so that nested calls do not show a second one.
+# The waiting message that each thread shows, so that nested calls do not show a second message.
 _thread = threading.local()
 
 
 class SharedResults:
-    """LRU cache of function results by argument values, bounded by total size.
+    """LRU cache of function results, keyed by the arguments and bounded by total size.
 
     The cache is thread-safe. If several threads request a result at the same time, one computes it while the others
     wait. An exception is raised in all of these threads and is not cached.
 
     Args:
-        limit: the maximum total size; a single result above the limit is not kept.
-        size: returns the size of a result; None for its size in bytes.
-        identity: maps a type to a function that replaces arguments of that type in the key, so that the cache does not
-            keep them alive.
+        limit: the maximum total size; a result larger than the limit is not cached.
+        size: returns the size of a result; None to measure bytes of memory.
+        identity: maps an argument type to a function whose result replaces such arguments in cache keys, so that the
+            cache does not keep the arguments alive.
         waiting: returns a context manager that a thread enters while it waits for another thread's result.
     """
 
@@ -110,7 +110,7 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
-        """Return the cached result for a key; compute it if there is none.
+        """Return the cached result for a key; compute and cache the result if there is none.
 
         Args:
             message: the message to show while a user waits; empty for none.
@@ -132,8 +132,8 @@ class SharedResults:
         try:
             return run.result()
         finally:
-            # If this raises, the traceback refers to this frame, where `run` would keep the exception and all its
-            # values alive.
+            # If this raises, the traceback refers to this frame, where `run` would keep the exception and
+            # all values in it alive.
             del run
 
     def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
@@ -146,7 +146,7 @@ class SharedResults:
         finally:
             with self._lock:
                 del self._runs[key]
-            # If this thread was stopped, let one of the waiting threads compute the result instead.
+            # If the computation was interrupted, let one of the waiting threads compute the result.
             if run.cancel():
                 run.set_running_or_notify_cancel()
             del run
@@ -174,13 +174,13 @@ class SharedResults:
 
 
 def _announced(message: str) -> AbstractContextManager[None]:
-    """Return a context manager that shows a message, unless the thread already shows one or does not render a page."""
+    """Return a context manager that shows a message if this thread renders a page and shows no other message."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", None) else nullcontext()
 
 
 def show_progress(share: float) -> None:
-    """Show the progress of this thread's computation, from 0 to 1, below the waiting message."""
+    """Show this thread's progress, from 0 to 1, below the waiting message."""
     announced: _Spinner | None = getattr(_thread, "announced", None)
     if announced is not None:
         announced.progress(share)
@@ -189,33 +189,33 @@ def show_progress(share: float) -> None:
 def place_shown(ahead: int) -> AbstractContextManager[None]:
     """Return a context manager that tells the user how many requests are ahead, if this thread renders a page."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
-    return st.spinner(f"{ahead} ahead of you") if drawing and ahead else nullcontext()
+    return st.spinner(f"{ahead} ahead of you in the queue") if drawing and ahead else nullcontext()
 
 
 def end_if_left() -> None:
-    """End this script run if the user has left or used the page, as Streamlit does whenever an element is shown."""
+    """End this script run if the user has left or used the page, as Streamlit does when it shows an element."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
         context.yield_check()
 
 
 class _Spinner(AbstractContextManager[None]):
-    """Streamlit's spinner, with a progress bar once the computation reports progress; at most one per thread."""
+    """Streamlit's spinner, plus a progress bar if the computation reports progress; at most one per thread."""
 
     def __init__(self, message: str) -> None:
         self._shown = st.spinner(message)
         self._bar: Any = None
 
     def progress(self, share: float) -> None:
-        # A computation with a single step needs no bar.
+        # A computation with a single step reports 1 at once and needs no bar.
         if self._bar is None and share < 1:
             self._bar = st.empty()
         if self._bar is not None:
             self._bar.progress(share)
 
     def __enter__(self) -> None:
-        # This raises if the user has left the page. Then the thread must not be marked, because it may render another
-        # page.
+        # This raises if the user has left the page. In that case `_thread.announced` must not be set, because the
+        # thread may render another page.
         self._shown.__enter__()
         _thread.announced = self
 
@@ -227,9 +227,9 @@ class _Spinner(AbstractContextManager[None]):
 
 
 def size_in_bytes(value: object) -> int:
-    """Return the memory in bytes of a value and all objects reachable from it, counting each object once.
+    """Return the memory in bytes of a value and all objects reachable from it, each counted once.
 
-    An array view counts as its whole underlying buffer.
+    A view of an array counts as the whole array.
     """
     seen: set[int] = set()
     total = 0
@@ -247,7 +247,7 @@ def size_in_bytes(value: object) -> int:
             total += sys.getsizeof(each) - (each.nbytes if each.flags.owndata else 0)
             continue
         total += sys.getsizeof(each)
-        # Skip leaves, which are most of the objects in a result.
+        # Skip leaves, because most objects in a result are leaves.
         if type(each) not in LEAVES:
             waiting.extend(_parts(each))
     return total

@@ -12,29 +12,29 @@ from transformer.values.cancellation import cancellable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Callback that receives an item's index, and the item's result or exception.
+# Callback that receives an item's index in the batch, and the item's result or exception.
 Done = Callable[[int, Any], None]
 # Maximum batch size; a larger batch would not give any result sooner.
 MAX_TOGETHER = 16
-# Seconds until a waiting user sees the number of requests ahead, and seconds between updates of that number.
+# Seconds until a waiting user sees how many requests are ahead, and seconds between updates.
 PATIENCE, AGAIN = 1.0, 3.0
-# Seconds after which a turn lets others go first. Shorter turns are not interrupted, because then all of them finish
-# sooner.
+# Seconds after which a turn lets waiting threads go first. If shorter turns were interrupted
+# too, all would finish later.
 SLICE = 0.3
 # Seconds for which a thread waits for more requests of the same kind before it computes a batch.
 GATHER = 0.15
 
 
 class Turns:
-    """A lock with an ordered queue of waiting threads; `together` batches requests of the same kind.
+    """A lock whose waiting threads get their turn in order of arrival; `together` batches requests of the same kind.
 
     Each session is a thread of one process. Threads that compute at the same time compete for the Python interpreter at
     every model operation. Without a queue, thirty users would wait many times longer.
 
     Args:
-        show_place: returns a context manager that shows the number of requests ahead. It may raise, as Streamlit does
-            when the user has left the page; the thread then leaves the queue.
-        meanwhile: another lock, whose turn a thread gives up while it waits or computes here.
+        show_place: returns a context manager that shows the number of requests ahead. If it raises, as Streamlit does
+            when the user has left the page, the thread leaves the queue.
+        meanwhile: another lock, whose turn a thread gives up while it waits for this lock or holds it.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Turns:
         self._queue: list[_Request] = []
         self._nobody = threading.Event()
         self._nobody.set()
-        # The thread that has an exclusive turn, the exit stack that ends the turn, and the turn's start time.
+        # For an exclusive turn: the thread's ID, the exit stack that ends the turn, and the start time.
         self._owner: tuple[int, ExitStack, float] | None = None
 
     def __enter__(self) -> None:
@@ -55,7 +55,7 @@ class Turns:
 
     @contextmanager
     def early(self) -> Iterator[None]:
-        """Take a turn after the current one and other early requests, but before all other waiting threads."""
+        """Context manager for a turn that goes before waiting threads, except those that called `early` first."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
             turn.push(self.__exit__)
@@ -70,16 +70,16 @@ class Turns:
 
     def __exit__(self, *error: Any) -> None:
         owner = self._owner
-        # If waiting for a new turn raised an error, this thread has no turn to end.
+        # If `given_up` raised an exception while waiting for a new turn, this thread has no turn to end.
         if owner is not None and owner[0] == threading.get_ident():
             self._owner = None
             owner[1].__exit__(*error)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Context manager that gives up this thread's turn, if it has one, and takes a new turn at the end.
+        """Context manager that gives up this thread's turn, if there is one, and takes a new turn at the end.
 
-        It takes no new turn if the thread is about to end because the user has left the page.
+        No new turn is taken if the thread is about to end because the user has left the page.
         """
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident():
@@ -95,7 +95,7 @@ class Turns:
         self.__enter__()
 
     def make_way(self) -> None:
-        """Let waiting threads go first if this turn has already taken long; called between the steps of a run."""
+        """Let waiting threads go first if this turn has lasted longer than SLICE; called between two steps of a run."""
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < SLICE:
             return
@@ -114,13 +114,12 @@ class Turns:
         Args:
             kind: the item's kind; all items of a kind must have the same `run`.
             item: the input of the computation.
-            run: computes a batch of items, and passes each result to a callback as soon as it is ready. An exception
-                passed as a result is raised for that item only.
+            run: computes a batch of items, and passes each result to a callback as soon as the result is ready. If the
+                result is an exception, only that item's caller raises the exception.
         """
         request = _Request(kind, item)
         try:
-            # Wait a little for more requests of the same kind, because a batch of two takes hardly longer than one
-            # item.
+            # Wait a little for more requests of the same kind, because a batch takes hardly longer than a single item.
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
@@ -139,7 +138,7 @@ class Turns:
 
     def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
         try:
-            # If the computing thread's own user leaves the page, the computation must go on for the other users.
+            # Not cancellable: if the user of this thread leaves the page, the other users still need their results.
             with cancellable(None):
                 run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
         except Exception as error:
@@ -150,10 +149,10 @@ class Turns:
                 else:
                     self._compute([each], run)
         finally:
-            # If this thread is stopped, no other thread of the batch may wait forever.
+            # If this thread is interrupted, the other threads of the batch must not wait forever.
             for each in group:
                 if not each.finished:
-                    each.finish(RuntimeError("the batch that this run was part of was cancelled"))
+                    each.finish(RuntimeError("this run's batch was cancelled"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
         return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
@@ -176,7 +175,7 @@ class Turns:
             patience = 0
 
     def _leave(self, request: _Request) -> None:
-        """Remove a request from the queue, because its turn is over or its thread has stopped waiting."""
+        """Remove a request whose turn is over or whose thread has stopped waiting, and wake the next one."""
         with self._lock:
             if request in self._queue:
                 self._queue.remove(request)
@@ -191,8 +190,8 @@ class _Request:
 
     Attributes:
         kind, item: as in `Turns.together`; None for an exclusive turn.
-        early: whether the request goes before requests without this flag.
-        woken: set when it is the request's turn, or when the request is finished.
+        early: whether the request goes before requests that are not early.
+        woken: set when the request gets its turn or is finished.
         outcome: the result, or an exception.
     """
 
@@ -212,7 +211,7 @@ class _Request:
         self.woken.set()
 
     def taken(self) -> Any:
-        """Return or raise the outcome once; it is not kept, because a traceback keeps all computed values alive."""
+        """Return or raise the outcome, and forget it, because an exception's traceback keeps computed values alive."""
         outcome, self.outcome = self.outcome, None
         try:
             if isinstance(outcome, Exception):

@@ -1,1 +1,1 @@
-"""Changes to Streamlit's server: disabled endpoints, the served HTML document, and the warm-up."""
+"""Changes to Streamlit's server: disabled endpoints, a modified HTML document, and a warm-up."""

@@ -1,6 +1,6 @@
 """Middleware that adds the opening screen to Streamlit's HTML document, and serves component scripts as files.
 
-Streamlit would send a component's script in each message, half a megabyte for every sentence of every user. A file is
+Streamlit would send a component's script with each message: half a megabyte for every sentence of every user. A file is
 fetched once and then cached by browsers and proxies.
 """
 
@@ -13,12 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui.server.opening import arranged
 
-# A path inside Streamlit's folder of static files, so that proxies cache these files too.
+# A path below Streamlit's folder of static files, so that proxies that cache static files also cache these.
 FOLDER = "/static/atlas/"
 FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
-# Path segments of HTML documents that must not be changed.
+# Parts of the paths of HTML documents that must not be changed.
 OTHERS = ("/media/", "/component/", "/_stcore/")
-# Headers that do not match the changed document.
+# Headers that would be wrong for the changed document.
 CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
 _scripts: dict[str, bytes] = {}
 
@@ -41,7 +41,7 @@ class DocumentMiddleware:
         if scope["type"] != "http" or scope["method"] != "GET" or any(part in scope["path"] for part in OTHERS):
             await self._app(scope, receive, send)
             return
-        # Search for the folder, because the app may be served below any path.
+        # Search for the folder anywhere in the path, because the app may be served below any URL path.
         script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
             await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
@@ -70,6 +70,6 @@ class DocumentMiddleware:
 
 
 def is_document(message: Message) -> bool:
-    """Return whether a response is a complete HTML document (status 200, not part of a file)."""
+    """Return whether a response is a complete HTML document, not a part of one (status 206)."""
     kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
     return message["status"] == 200 and kind.startswith(b"text/html")

@@ -1,7 +1,7 @@
 """Disables Streamlit endpoints and messages that the app does not need and that have no setting.
 
-`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends each
-of these requests to a real server.
+`app.py` installs the filter before the server answers the first request. tests/unit/test_endpoint_filter.py sends every
+rejected request and message to a real server.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from pages.ui.server.document import DocumentMiddleware
 
-# Allowed browser messages: run the page, stop the script run, and the heartbeat. Other messages can read project files
-# that git ignores, or clear caches that all users share. Still others request upload URLs, which cost memory although
-# uploads are switched off.
+# Allowed browser messages: run the page, stop the script run, and heartbeat. Some other messages can read
+# project files that git ignores or clear the caches of all users. Requests for upload URLs use memory even
+# if uploads are switched off.
 ALLOWED_MESSAGES = {"rerun_script", "stop_script", "app_heartbeat"}
-# The metrics endpoint reveals the number of users and the length of their sessions.
+# The metrics endpoint reveals how many users there are and how long their sessions last.
 METRICS = "/_stcore/metrics"
 
 
 def disable_ip_lookup() -> None:
     """Prevent Streamlit from asking an external service for the server's public IP address.
 
-    Streamlit would do so whenever a page from another origin connects.
+    Streamlit would ask whenever a page from another origin connects.
     """
     net_util.get_external_ip = lambda: None
 
@@ -52,11 +52,11 @@ class EndpointFilter:
 
 
 def filtered(message: Message) -> Message | None:
-    """Return the WebSocket message that Streamlit should receive; None to drop a message that no page sends."""
+    """Return the WebSocket message to pass on to Streamlit; None to drop a message that no page sends."""
     if message["type"] != "websocket.receive":
         return message
     data = message.get("bytes")
-    # Pass on a message above the size limit without parsing it: Streamlit ends the session.
+    # Pass on an oversized message without parsing it, because Streamlit then ends the session.
     if data is not None and len(data) > get_max_widget_state_size_bytes():
         return message
     try:
@@ -64,18 +64,17 @@ def filtered(message: Message) -> Message | None:
             return message if is_needed(BackMsg.FromString(data)) else None
     except DecodeError:
         pass
-    # Report a disconnect for text or an invalid message, because Streamlit would log a traceback for each.
+    # Turn text messages and invalid messages into a disconnect, because Streamlit would log a traceback for each.
     return {"type": "websocket.disconnect", "code": 1002}
 
 
 def is_needed(message: BackMsg) -> bool:
-    """Return whether the app needs a browser message."""
     kind = message.WhichOneof("type")
     if kind == "file_urls_request":
-        # Allow this if the server accepts uploads, because "Your own attention" requests a URL for uploading a file.
+        # The "Your own attention" page requests a URL for uploading a file, if the server accepts uploads.
         return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
-        # Allow only downloads that are created on request. The other operations are for app developers.
+        # Allow only downloads whose content is created on request, because all other operations are for app developers.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
     return kind in ALLOWED_MESSAGES
 

@@ -1,4 +1,4 @@
-"""Adds an opening screen to Streamlit's HTML document, to be visible until the first page appears."""
+"""Adds an opening screen to Streamlit's HTML document, which is visible until the first page appears."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Warms up a server process before users arrive, by loading the model and rendering the first pages.
 
-A new process imports torch, loads the model and compiles the pages' rendering code. That takes ten seconds, for which
-each page's first user would wait, together with all users who arrive meanwhile.
+A new process imports torch, loads the model and compiles the pages' rendering code. Without a warm-up, a page's first
+user would wait ten seconds for this, as would all users who arrive meanwhile.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from streamlit.runtime.session_manager import SessionClient
 
 from attention_atlas.app_process import ANSWERS_WHEN_WARM
 
-# The slowest import, because it imports torch. Script runs also wait for it.
+# The slowest module to import, because it imports torch. Every script run needs it.
 MODEL = "transformer.running.translator"
-# Typical number of seconds from process start to the first page, on two cores of which one is busy.
+# Typical seconds from process start to the first page, on two cores with one of them busy.
 USUAL = 10.0
-# URL paths of the pages that users open first; the start page has an empty path.
+# URL paths of the pages that users usually open first; the start page has an empty path.
 PAGES = ("", "cross_attention")
 _began = monotonic()
 _is_warm = False
@@ -33,7 +33,7 @@ _is_warm = False
 
 @asynccontextmanager
 async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
-    """Lifespan context of the server: warm up in the background, or before the first response if so configured."""
+    """Lifespan context of the server: warm up in the background or, if ANSWERS_WHEN_WARM is set, before serving."""
     task = asyncio.create_task(warm_up())
     if os.environ.get(ANSWERS_WHEN_WARM):
         await task
@@ -42,16 +42,16 @@ async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
 
 
 async def warm_up() -> None:
-    """Open pages as a user would, without a browser."""
+    """Import torch, render the first pages without a browser, and freeze the loaded objects."""
     global _is_warm
-    # Import this before rendering a page. A page holds the script lock, so waiting users would see no message
-    # meanwhile.
+    # Import the module before rendering a page. A page that imported it would hold the script lock, so waiting
+    # users would see no message.
     await asyncio.to_thread(import_module, MODEL)
     from transformer.serving.server_process import settle
 
     for page in PAGES:
         await draw(page)
-    # Freeze objects last (see `settle`), so that the modules imported by the pages are included.
+    # Call `settle` last, so that it also freezes objects from modules that the pages import.
     await asyncio.to_thread(settle)
     _is_warm = True
 
@@ -62,13 +62,13 @@ def seconds_left() -> int:
 
 
 class _HeadlessClient(SessionClient):
-    """A session client without a browser, which records when its page is complete."""
+    """A Streamlit session client without a browser, which sets an event when its page is complete."""
 
     def __init__(self) -> None:
         self.drawn = asyncio.Event()
 
     def write_forward_msg(self, msg: ForwardMsg) -> None:
-        # The router ends its first script run early and requests a rerun, so wait for that rerun.
+        # The router ends the first script run early and requests a rerun, so wait for the rerun.
         if msg.WhichOneof("type") == "script_finished" and msg.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
             self.drawn.set()
 

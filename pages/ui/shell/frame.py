@@ -14,8 +14,8 @@ from pages.ui.shell.router import navigate
 from pages.ui.state.session import is_new
 from transformer.files.paths import ASSETS
 
-# Styles for projectors. They reduce empty space at the top, because every pixel of a map counts. In Plotly figures,
-# selected buttons and slider values, the theme's text is too pale, so they use the normal text colour.
+# Styles, mainly for projectors. They reduce empty space at the top, because maps need every pixel. In Plotly figures,
+# selected buttons and slider values, they replace the theme's pale text colour with the normal one.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
 .st-key-lecture_bar { position: fixed; top: 14px; right: 48px; z-index: 999991; width: auto; }
@@ -65,7 +65,7 @@ STYLE = """<style>
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
 EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
-# In a narrow window the menu covers the page, but Streamlit closes the menu after a choice only on phones.
+# In a narrow window the menu covers the page, but Streamlit closes the menu after a click only on phones.
 CLOSES_MENU = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
@@ -81,9 +81,10 @@ def draw() -> None:
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)
     with ExitStack() as run:
-        # Waiting messages have their own container, because appearing and disappearing elements would move those below.
+        # Waiting messages have a separate container, so that the elements below do not move when a message appears.
         with st.container(key="waiting"):
-            # New users, who see an empty screen, go first: a first page takes far less time than a translation.
+            # Sessions that still show an empty screen go first, because a first page takes far
+            # less time than a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
         ask_again()
         exporter()
@@ -92,8 +93,8 @@ def draw() -> None:
 
 @st.fragment(run_every=timedelta(days=1))
 def ask_again() -> None:
-    """Make the browser request the page again after a reconnection, by means of an empty fragment with a timer.
+    """Make the browser request the page again after a reconnection; the fragment itself is empty.
 
-    Without the fragment, a restarted server would not run the page until the first click. That click would be lost,
+    Without a fragment, a restarted server would not run the page until the first click. That click would be lost,
     because the new server does not know the clicked widget yet.
     """

@@ -11,12 +11,12 @@ from pages.ui.state.bind import bind
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
-    """Show the control that switches between parts, if the page has several, and return the chosen part's name.
+    """Show the control that switches between a page's parts, if it has several, and return the chosen part's name.
 
     Args:
         page: the page's name.
         params: the page's parameter class, whose field `part` stores the choice.
-        languages: the names of the languages, as "source" and "target", if a part's title contains them.
+        languages: the language names `source` and `target`, needed if a part's title contains them.
     """
     parts = PAGES[page].parts
     if len(parts) > 1:

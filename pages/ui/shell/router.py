@@ -25,12 +25,13 @@ from transformer.files.paths import APP as APP_FOLDER
 
 ROUTED = "_routed"
 APP = "Attention Atlas"
-# Pages of text show their title. On other pages only the menu does, because a title would push maps down.
+# Pages that show their title, because they consist of text. On the remaining pages a title would push the maps down, so
+# only the menu shows the title.
 HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """Return all pages by section, as copies for one script run, because `st.navigation` modifies page objects."""
+    """Return copies of all pages, by section; script runs need copies because `st.navigation` modifies page objects."""
     return {section: list(map(copy, listed)) for section, listed in _pages().items()}
 
 
@@ -54,17 +55,17 @@ def navigate() -> None:
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, listed)
-    # When a slide is about to open, do not write its URL parameters while the previous page is still open. Otherwise
-    # the back button would return to that page with the slide's parameters.
+    # If a slide is about to open on another page, do not write the slide's URL parameters yet. Otherwise, the back
+    # button would return to the previous page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
-    # The Lessons page hides its title while a lesson is open, because the lesson has a title of its own.
+    # While a lesson is open, the Lessons page hides its title, because the lesson shows a title too.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
-    # Pass the URL parameters on, because writing them after the page change would add another history entry.
+    # Pass the URL parameters along, because writing them after the page change would add another history entry.
     open_page(slide, address())
     if not hasattr(sys.modules.get(MODEL), "Translator"):
-        # Importing torch takes seconds, here or in the warm-up; the spinner tells waiting users why.
+        # Importing torch takes seconds, whether in this thread or in the warm-up, so show a spinner.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
@@ -80,10 +81,10 @@ def navigate() -> None:
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:
-    """Go to another page, and end this script run; do nothing if there is no page of that name.
+    """Go to another page and end this script run; do nothing if `name` is None or not a page.
 
     Args:
-        name: the page's name; None for no change.
+        name: the page's name, or None.
         address: the URL parameters for the new page.
     """
     if name is not None and name in PAGES:
@@ -91,7 +92,7 @@ def open_page(name: str | None, address: Mapping[str, str] | None = None) -> Non
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
-    """Show the open page's name on the menu that contains it, because Streamlit marks the page only inside the menu."""
+    """Show the open page's title on its menu, because Streamlit marks the open page only inside the menu."""
     at = next(number for number, listed in enumerate(sections.values(), 1) if page in listed)
     menu = f"[data-testid=stTopNav] > :nth-child({at}) [data-testid=stTopNavSection]"
     st.html(f"""<style>
@@ -101,16 +102,16 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
 
 
 def _heading(title: str, *, seen: bool) -> None:
-    """Show the page's title as its first heading, either visibly or only for screen readers and phones."""
+    """Show the page's title as the first heading: visibly or, if not `seen`, only for screen readers and on phones."""
     with st.container(key="page_title" if seen else "page_title_unseen"):
         st.title(title, anchor=False)
 
 
 def ensure_router() -> None:
-    """Make sure that the page runs through app.py; every page calls this in its first statement.
+    """Rerun the script through app.py if Streamlit has run the page's file directly; every page calls this first.
 
-    If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs that page's
-    file directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
+    If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs a page's file
+    directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
     """
     if not st.session_state.pop(ROUTED, False):
         st.navigation(pages(), position="top")

@@ -1,1 +1,1 @@
-"""The session's state, and how the URL and widgets reflect it."""
+"""Session state, and its synchronisation with the URL and with widgets."""

@@ -1,4 +1,4 @@
-"""A form for choosing a model configuration."""
+"""Form for choosing a model configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.markup import markdown
 from transformer.config import CHOICES, TransformerConfig
 
-PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model", "The model of this app")
+PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model", "This app's model")
 
 
 def architecture_form(ours: TransformerConfig) -> TransformerConfig:

@@ -16,8 +16,8 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
     """Return the keyword arguments `key` and `on_change` that bind a widget to a URL parameter.
 
     Args:
-        cls, name: the parameter class and the field's name.
-        shown: `value`, to show another value than the field's own; `labels`, the option labels for `key_for`.
+        cls, name: the parameter class and the name of its field.
+        shown: `value` replaces the field's value in the widget; `labels` are the option labels for `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
     if isinstance(labels := shown.get("labels"), Iterable):
@@ -25,7 +25,7 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     def store() -> None:
         value = cls.checked(name, st.session_state[key])
-        # An empty number box has no value, so the field keeps its previous one.
+        # An empty number box has no value, so the field keeps its previous value.
         if value is not None:
             session.update(cls, **{name: value})
 
@@ -40,7 +40,7 @@ def bind_number(
 
     Args:
         maximum: the largest number, if smaller than the field's limit.
-        value: the value to show; None for the field's own.
+        value: the value to show; None for the field's current value.
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
@@ -49,15 +49,15 @@ def bind_number(
 
 
 def setting(cls: type[Params], **changes: object) -> dict[str, Any]:
-    """Return the arguments of a button that changes some URL parameters."""
+    """Return the keyword arguments of a button that changes some URL parameters."""
     return {"on_click": session.update, "args": (cls,), "kwargs": changes}
 
 
 def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
     """Return a callback that passes a segmented control's value to `store`, unless the value is empty.
 
-    The control always has a choice. The browser reports an empty value only if a script run was interrupted before the
-    browser had received the new value.
+    A segmented control with a required choice is never empty. The browser still reports an empty value if a script run
+    was interrupted before the browser had received the new value.
     """
 
     def stored() -> None:
@@ -68,7 +68,7 @@ def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:
-    """Return a widget key that depends on a select box's option labels, so that other labels make a new widget.
+    """Return a widget key that depends on a select box's option labels, so that new labels create a new widget.
 
     The browser identifies an option of `st.selectbox` only by its label. With an unchanged key, the box would still
     show a label of the previous options, and report it as the user's choice.
@@ -79,8 +79,8 @@ def key_for(key: str, labels: Iterable[str]) -> str:
 def preset(key: str, value: object) -> str:
     """Set the value that a widget shows, and return the widget's key.
 
-    This is for widgets whose callback stores changes. Assigning a value discards text that the user is typing, so the
-    value is assigned only if it differs.
+    Use this for widgets whose callback stores changes. Assigning a value would discard text that the user is typing, so
+    the value is assigned only if it differs.
     """
     if st.session_state.get(key) != value:
         st.session_state[key] = value

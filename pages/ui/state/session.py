@@ -1,10 +1,10 @@
 """Session state: the user's texts and choices, shared by all pages and mirrored in the URL.
 
-Session and URL are compared once, at the start of each script run. This module does not use Streamlit's own binding of
-widgets to the URL. That binding loses a link's values when the page changes, and scripts cannot set it.
+The session and the URL are compared once, at the start of each script run. Streamlit's own binding of widgets to the
+URL is unsuitable: it loses a link's values when the page changes, and scripts cannot set values.
 
 No session-state key of this module belongs to a widget, because Streamlit forgets the value of a hidden widget.
-Instead, a widget shows a value of the session, and its callback changes that value (`pages.ui.state.bind`).
+Instead, a widget shows a value of the session, and the widget's callback changes that value (`pages.ui.state.bind`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
 ORIGIN = "_origin"
-# Session-state key that is set when the translation was just decoded on the "Decoding step by step" page.
+# Session-state key that is set when the "Decoding step by step" page has just decoded the translation.
 JUST_DECODED = "_just_decoded"
-# Session-state key of the text that figure captions quote on a page that does not show the sentence.
+# Session-state key of the text that figure captions quote on pages that do not show the sentence.
 QUOTED = "_quoted"
-# Session-state keys of the page's name, and of the experiment to embed in the following figures.
+# Session-state keys of the open page's name, and of the experiment to embed in saved figures.
 PAGE, CARRIED = "_page", "_carried"
 # Session-state key of the head that the page shows, whether or not the user has chosen it.
 SHOWN_HEAD = "_shown_head"
@@ -65,14 +65,14 @@ def is_new() -> bool:
 
 
 def follow_address(page: str, *, write: bool = True) -> None:
-    """Synchronise session and URL; called before any widget of `page` is shown.
+    """Synchronise the session and the URL; call this before any widget of `page` is shown.
 
     A URL that differs from the last one written comes from a link, a reload or the back button, and sets the state. If
-    it has no text, the session keeps its text and model. A URL without parameters comes from the menu, and changes
-    nothing.
+    such a URL has no text, the session keeps its text and model. A URL without parameters comes from the menu, and
+    changes nothing.
 
     The URL is also ignored if a widget's callback has stored a value before this script run, even an unchanged value.
-    In that case, the browser sent the URL before it received the last one written.
+    In that case, the browser had not yet received the last URL that was written.
 
     Args:
         write: whether to write the state to the URL; False if the script run is about to open another page.
@@ -112,10 +112,10 @@ def _opened(address: Mapping[str, str], before: State) -> State:
 
 
 def _asking_the_same(state: State, before: State | None = None) -> State:
-    """Return a copy in which all pages that explain a predicted token explain the one that was chosen.
+    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
 
     Args:
-        before: the state before the choice; None for an address, whose own choices stay.
+        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
     """
     if state.of(SubjectParams).subject != TRANSLATOR:
         return state
@@ -134,7 +134,7 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
 
 
 def _without_list(state: State) -> State:
-    """Move a slide's list of sentences from the state to the session, because it would make every URL too long."""
+    """Move a slide's sentence list from the state to the session, because the list would make every URL too long."""
     found = sentences_in(state.of(ListParams).sentences)
     if found.sentences:
         st.session_state[MINE] = found
@@ -142,12 +142,12 @@ def _without_list(state: State) -> State:
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
-    """Return URL parameters as `follow_address` would write them on a page, so that a link adds one history entry."""
+    """Return URL parameters as `follow_address` writes them on a page, so that a link adds one history entry."""
     return _pinned_in_kind(_opened(address, _state()), page).to_address()
 
 
 def _pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy with the URL's pins, which name no attention kind, assigned to the kind that the page shows."""
+    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():
@@ -156,9 +156,12 @@ def _pinned_in_kind(state: State, page: str) -> State:
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:
-    """Take over the state in a URL's parameters, with some of them replaced, as if the user had opened that URL.
+    """Set the state from URL parameters, as if the user had opened that URL.
 
-    Call this in callbacks, and before a page change.
+    Call this in callbacks or before a page change.
+
+    Args:
+        changed: parameters that replace those in the URL.
     """
     st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(*changed)
 
@@ -169,16 +172,16 @@ def address() -> dict[str, str]:
 
 
 def page_address(*changed: Params) -> dict[str, str]:
-    """Return the URL parameters for sharing the page, without the lecture; empty if they are too long.
+    """Return the URL parameters for sharing the page outside a lecture; empty if they are too long.
 
     Args:
-        changed: parameters that replace the current ones.
+        changed: parameters that replace those of the current state.
     """
     return _state().with_params(*changed).page_address()
 
 
 def rewrite_address() -> None:
-    """Write the state to the URL again; called by pages that correct a choice after the sentence has been read."""
+    """Write the state to the URL again; for pages that correct a choice after the model has read the sentence."""
     _write_address(_state(), st.session_state[ADDRESS])
 
 
@@ -209,7 +212,7 @@ def target() -> str:
 
 
 def quote(words: str) -> None:
-    """Set the text that figure captions quote in this script run, in place of the sentence."""
+    """Set the text that figure captions quote instead of the sentence, for this script run."""
     st.session_state[QUOTED] = words
 
 
@@ -248,7 +251,7 @@ def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]
 
     Args:
         text: the sentence; it is read with the model's own translation.
-        kind, chosen: the attention kind, and the head with its pins.
+        kind, chosen: the attention kind, and the selected head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
     pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
@@ -262,11 +265,11 @@ def try_sentence(sentence: str) -> None:
 
 
 def read_instead(target: str, origin: str = "") -> None:
-    """Callback: use a decoded translation on all pages; "Decoding step by step" keeps showing how it was decoded.
+    """Callback: use a decoded translation on all pages; "Decoding step by step" keeps its decoding settings.
 
     Args:
         target: the translation; empty for the model's own.
-        origin: describes how the translation was decoded.
+        origin: a description of how the translation was decoded.
     """
     read_target(target)
     refill_boxes()
@@ -275,7 +278,7 @@ def read_instead(target: str, origin: str = "") -> None:
 
 
 def origin(target: str) -> str:
-    """Return how a translation was decoded, in words; empty if it was not decoded in this session."""
+    """Return a description of how a translation was decoded; empty if it was not decoded in this session."""
     decoded, words = st.session_state.get(ORIGIN, ("", ""))
     return words if decoded == target else ""
 
@@ -287,12 +290,12 @@ def read_own_translation() -> None:
 
 
 def box_request() -> int:
-    """Return a number that increases whenever the text boxes must show the current texts, even while the user types."""
+    """Return a counter; when it increases, text boxes must replace what the user is typing with the current texts."""
     return st.session_state.get(BOX_REQUEST, 0)
 
 
 def refill_boxes() -> None:
-    """Make the text boxes show the current texts."""
+    """Make the text boxes show the session's texts, even if the user is typing."""
     st.session_state[BOX_REQUEST] = box_request() + 1
 
 
@@ -320,7 +323,7 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
     """Return the selected head and its display settings, with the pins of an attention kind if one is given.
 
     Args:
-        of: the parameter class. Classes other than `AttentionParams` include the pins.
+        of: the parameter class. Subclasses of `AttentionParams` already include the pins.
     """
     chosen = params(of)
     if kind is None or of is not AttentionParams:
@@ -359,6 +362,6 @@ def shown_head() -> tuple[AttentionParams, ...]:
 
 
 def was_drawn(key: str) -> bool:
-    """Return whether the previous script run showed the element `key`, and record the element for the next one."""
+    """Return whether the previous script run showed the element `key`, and record that this script run shows it."""
     st.session_state[DRAWN] = key
     return st.session_state.get(PREVIOUSLY_DRAWN) == key

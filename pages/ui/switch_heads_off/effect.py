@@ -1,4 +1,4 @@
-"""Shows the effect of switching heads off: both translations, and the change at every step of the original one."""
+"""Shows the effect of switching heads off: both translations, and the change at every step of the original."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         main: whether the plot is the page's main figure.
     """
     if not list(interventions.head_gates()):
-        st.caption("Every head is as trained.")
+        st.caption("All heads are on.")
         return
     experiment = carry(reading.runs, run := EffectRun(reading.run, interventions, draws))
     effect = reading.runs.get(run)
@@ -92,8 +92,8 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
             )
     st.caption(
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
-        "The KL divergence also counts what happened to the tokens that were not written."
-        + ("" if first is None else " The line marks the first step at which the new translation differs.")
+        "The KL divergence also counts changes to tokens that were not written."
+        + ("" if first is None else " The vertical line marks the first step at which the new translation differs.")
         + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if drawn else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
@@ -120,7 +120,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
 
 def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
-    """Describe the changed heads in words: name a single head, or say how many heads there are."""
+    """Describe the interventions, such as "without 3 heads"; a single head is called by its name."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
     heads_named = named(*head) if count == 1 else f"{count} heads"
@@ -146,12 +146,12 @@ def describe_effect(
     """Return Markdown that says how the translation and its probability change.
 
     Args:
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         named: returns a head's name.
     """
     what = changed_heads(interventions, named=named)
     if given:
-        says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
+        says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. Your own translation"
     elif effect.draws > 1:
         says = (
             f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
@@ -167,7 +167,7 @@ def describe_effect(
             else "nothing"
             for trace in (effect.before, effect.free)
         )
-        says += f" ({new} instead of {old}). The old one"
+        says += f" ({new} instead of {old}). The original translation"
     change, interval = effect.change, ""
     if effect.draws > 1:
         found = over_draws(effect.scores.change)
@@ -188,7 +188,7 @@ def describe_effect(
 
 
 def _spoken(trace: Trace, step: int) -> str:
-    """Return a token as Markdown for use within a sentence, without the mark for a leading space."""
+    """Return a predicted token as quoted Markdown, without the mark for a leading space."""
     return f"“{markdown(bare(token_label(trace.predicted_tokens[step], trace.target_text)))}”"
 
 
@@ -196,9 +196,10 @@ def step_table(effect: Effect) -> pd.DataFrame:
     """Return a table with one row per step of the original translation.
 
     Returns:
-        Columns step (1-based), token, before and after (log-probabilities in nats), change, kl, tvd, and rank (of the
-        token after the change). If several sentences were sampled, ranks are medians and all other values are means. In
-        that case, the columns low and high bound the 95% interval of the change.
+        A table with the columns step (1-based), token, before, after, change, kl, tvd and rank. Before and after are
+        the token's log-probabilities in nats; the rank is that with the heads switched off. If several sentences were
+        sampled, ranks are medians and all other values are means. In that case, the columns low and high bound the 95%
+        interval of the change.
     """
     trace, scores = effect.before, effect.scores
     interval = over_draws(effect.step_changes) if effect.draws > 1 else None
@@ -221,8 +222,8 @@ def step_table(effect: Effect) -> pd.DataFrame:
 def draw_table(effect: Effect) -> pd.DataFrame:
     """Return a table with one row per sampled sentence.
 
-    Columns are draw (1-based), the other sentence, the new translation, and the change in the original translation's
-    log-probability, in nats.
+    The columns are the draw (1-based), the sampled sentence, the new translation, and the change in the original
+    translation's log-probability, in nats.
     """
     return pd.DataFrame(
         {
@@ -237,13 +238,13 @@ def draw_table(effect: Effect) -> pd.DataFrame:
 def step_chart(
     table: pd.DataFrame, column: str, name: str, *, signed: bool, first: int | None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return a bar chart by step of one column of a `step_table`.
+    """Return a bar chart of one column of a `step_table`, with one bar per step.
 
     Args:
         column: the column to plot.
         name: the title of the vertical axis, with the unit.
         signed: whether to use a diverging colour scale.
-        first: the 0-based step to mark; None for none.
+        first: the 0-based step to mark; None to mark no step.
     """
     labels = table.token.tolist()
     axis, names = labelled_axis("step_labels", labels, values=thinned(labels), **label_angle(labels), orient="top")

@@ -1,4 +1,4 @@
-"""An example to start with: a few heads whose removal changes the translation."""
+"""Offers an example to start with: a few heads whose removal changes the translation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pages.ui.text.markup import markdown
 from transformer.ablation.telling import DecisiveHeads, DecisiveHeadsRun
 from transformer.values.interventions import Head
 
-# Session-state key of the sentence and the heads of the example that the user has accepted.
+# Session-state key of the example that the user has accepted: the sentence, and the heads to switch off.
 TAKEN = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
     """Offer an example while all heads are on; otherwise say which heads are off, and offer to switch them on again.
 
-    The row is always shown. Otherwise the maps below would jump when heads are switched.
+    A row is shown in both cases, so that the maps below do not jump when heads are switched.
     """
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -49,7 +49,7 @@ def show_example(reading: Reading) -> None:
 
 
 def named(heads: tuple[Head, ...]) -> str:
-    """Describe heads in words: name a single head, or say how many heads there are."""
+    """Return the name of a single head, or the number of heads, such as "3 heads"."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 

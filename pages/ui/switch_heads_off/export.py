@@ -1,4 +1,4 @@
-"""Exports the page's numbers as CSV and JSON with everything needed to reproduce them, and as Python code."""
+"""Exports the page's numbers as CSV and JSON files, with the settings and Python code needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def save_tables(
 
     Args:
         experiment: the experiment that produced the numbers.
-        interventions: the interventions of the model run; only the mode, if each head was measured separately.
-        table: the numbers.
+        interventions: the interventions of the model run; without heads if each head was measured separately.
+        table: the table of numbers to save.
         name: the base name of the files.
-        lines: Python code that computes the numbers; empty for none.
+        lines: Python code that computes the table; empty for none.
         further: additional facts for the JSON file, such as the seed.
     """
     facts = {**run_facts(reading, interventions), **further}
@@ -43,7 +43,7 @@ def save_tables(
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
-    """Return program, model, sentence, translation and interventions, with heads in command-line notation."""
+    """Return the settings for the JSON file, such as the sentence and the gates; heads are in command-line notation."""
     return {
         "program": f"Attention Atlas {__version__}",
         "model": reading.translator.version,
@@ -57,6 +57,6 @@ def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
 
 
 def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
-    """Return the file of sentences from which a head's replacement output is taken; empty if the mode uses none."""
+    """Return the name of the file of sentences that supply replacement outputs; empty if the mode uses none."""
     means = reading.translator.means
     return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

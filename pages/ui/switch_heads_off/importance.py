@@ -1,4 +1,4 @@
-"""The importance of every head for the sentence: measured by removing each head, and estimated from a gradient."""
+"""Shows every head's importance for the sentence, measured by removing each head and estimated from a gradient."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
 
-# Session-state key that is set when the user has clicked the button at the top, until the page has scrolled.
+# Session-state key that is set from the click on the button at the top until the page has scrolled.
 SCROLL_REQUESTED = "_led_to_importance"
 # Scrolls the section's heading to just below the menu bar.
 SCROLL_SCRIPT = """<script>
@@ -57,7 +57,7 @@ def scroll_to_importance() -> None:
 
 
 def show_importance(reading: Reading, *, main: bool = False) -> None:
-    """Show maps of head importance on request only, because they need one model run per head.
+    """Show maps of head importance, but only on request, because they need one model run per head.
 
     Args:
         main: whether a map is the page's main figure.
@@ -67,7 +67,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     st.toggle(
         f"Switch each of the {len(all_heads(reading.translator.config))} heads off by itself, and measure",
         help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one. If "
-        "the output for another sentence replaces the head's, the model runs once for every draw.",
+        "heads are replaced by their output for another sentence, every head takes one run per draw.",
         **bind(OffParams, "importance"),
     )
     if st.session_state.pop(SCROLL_REQUESTED, False):
@@ -89,13 +89,14 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     for name, title, values in (
         (
             "measured",
-            f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
+            f"**Measured**: {CHANGE}; the head is replaced by: {MODES[params.mode]}"
             + (f" (mean of {params.draws} draws)" if params.drawn else ""),
             found.measured,
         ),
         (
             "estimated",
-            "**Estimated** from one gradient: a first-order approximation of the change; in its place: nothing",
+            "**Estimated** from one gradient: a first-order approximation of the change; the head is replaced by: "
+            "nothing (zero)",
             found.estimated,
         ),
     ):
@@ -105,16 +106,16 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
                 column,
                 main_figure(
                     f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
-                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: less likely without it",
+                    f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: translation less likely without it",
                     when=main and name == "measured" and kind == worst[0],
                 ),
             ):
                 st.markdown(TITLES[kind])
                 _board(values, kind, name, most)
     st.caption(
-        "All six maps share one scale. In the middle nothing changes; towards one end the translation becomes less "
-        "likely without the head, towards the other end more likely. Click a cell to switch off that head alone; with "
-        "the keyboard, use the switches above.",
+        "All six maps share one scale. Its middle means no change. Towards one end, the translation becomes less "
+        "likely without the head; towards the other end, more likely. Click a cell to switch off that head alone; "
+        "with the keyboard, use the switches above.",
         help=explain("head", "log-probability", "nats"),
     )
     table = importance_table(found)
@@ -140,21 +141,22 @@ def describe_importance(
     named: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
-    """Return Markdown that names the most and least important heads, and rates the gradient-based estimate.
+    """Return Markdown that names the most and least important heads, and says how good the gradient's estimate is.
 
     Args:
         named: returns a head's name.
-        then: the end of the first sentence, which says how the translation changes without the most important head.
+        then: the end of the first sentence, about the translation without the most important head.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
     likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
     agreement = found.agreement
     says = (
-        f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
+        f"The translation needs {named(*heads[worst])} most: without this head, the log-probability changes by "
         f"**{typeset(measured[worst], '+.2f')}** nats{then or '.'} Without {named(*heads[least])} hardly anything "
-        f"changes ({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation "
-        f"becomes more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
+        f"changes ({typeset(measured[least], '+.4f')}). For **{likelier} of {len(heads)}** heads, the translation "
+        f"is more likely without the head, most of all without {named(*heads[best])} "
+        f"({typeset(measured[best], '+.2f')}). "
     )
     if not np.isfinite(agreement):
         return says
@@ -165,19 +167,19 @@ def describe_importance(
 
 
 def what_is_written(effect: Effect) -> str:
-    """Return Markdown that ends a sentence about a changed log-probability with the new translation."""
+    """Return what the model now writes, as the end of a Markdown sentence about a changed log-probability."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
-        return ", yet the model still writes the same one."
+        return ", yet the model still writes the same translation."
     written = effect.free.target_text
-    # A translation that already ends with a full stop needs no second one.
+    # Do not add a full stop after a translation that already ends with one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
     return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 
 
 def how_well(agreement: float) -> str:
-    """Describe a rank correlation in words."""
+    """Describe a rank correlation, such as "in almost the same order"."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
             return f"in {how} the same order"
@@ -187,8 +189,8 @@ def how_well(agreement: float) -> str:
 def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     """Return a table with one row per head: attention kind, 1-based layer and head, measured and estimated change.
 
-    Changes are in nats. If several sentences were sampled, the columns low and high bound the 95% interval of the
-    measured change.
+    Changes are in nats. If several sentences were sampled, the columns low and high bound the measured change's 95%
+    interval.
     """
     drawn = len(found.drawn[KINDS[0]]) > 1
     rows = []

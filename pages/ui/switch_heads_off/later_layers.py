@@ -18,14 +18,14 @@ from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
-    """Show every head's attention map with the chosen heads off, in the original run, and the difference.
+    """Show every head's attention map in the original run, in the run with the chosen heads off, and their difference.
 
-    The model reads the original translation in both runs.
+    In both runs, the model reads the original translation.
 
     Args:
         interventions, draws: the interventions, and the number of sampled sentences.
-        effect: the effect measured with them.
-        what: describes the interventions.
+        effect: the measured effect of the interventions.
+        what: a description of the interventions.
     """
     st.markdown("**What the other heads look at now**")
     st.segmented_control(

@@ -1,4 +1,4 @@
-"""Shows how many heads are needed, by removing them one after the other, for one sentence and over many sentences."""
+"""Shows how many heads the model needs, by removing more and more of them, for one sentence and over many."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from transformer.surveys.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
-# Names for the orders in recorded measurements (`Quality.order`).
+# Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# A translation counts as kept while it has at least half of its probability (HALF, in nats), or 90% of its score.
+# Thresholds for "can go": half of the translation's original probability (HALF, in nats), or 90% of the original BLEU.
 HALF, NINE_TENTHS = math.log(2), 0.9
-# Number of random orders for one sentence.
+# Number of random removal orders for one sentence.
 SEEDS = 3
 
 
 def show_removal(reading: Reading) -> None:
-    """Show the recorded result over many sentences and, on request, how scores fall as heads are removed."""
+    """Show recorded results over many sentences and, on request, how scores fall while heads are removed."""
     params = session.params(OffParams)
-    st.subheader("How many heads does it need?", anchor=False)
+    st.subheader("How many heads does the model need?", anchor=False)
     recording = REMOVAL.beside(reading.translator)
     recorded = recording.of_model(reading.translator.version)
     if recorded:
         st.markdown(describe_quality(recorded), help=explain("BLEU"))
     st.toggle(
-        "Remove one head after another for this sentence, and measure",
-        help="First, every head is measured by itself; then each run removes one more head, in five orders. This "
+        "Remove one head after another, and measure the effect on this sentence",
+        help="Measures every head by itself, then removes one head after another, in five different orders. This "
         "takes several seconds for a short sentence, half a minute or more for a long one.",
         **bind(OffParams, "removal"),
     )
@@ -71,9 +71,9 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
     table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
     st.markdown(describe_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(
-        f"**How many heads does it need?** {markdown(reading.trace.source_text)}",
+        f"**How many heads does the model need?** {markdown(reading.trace.source_text)}",
         f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
-        "measured, before it is less than half as likely",
+        "least important first, before the translation is half as likely",
     ):
         show_altair(
             removal_chart(table, "log-probability, nats"),
@@ -81,7 +81,7 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
             alt="Log-probability of the translation against the number of heads removed; the table has the numbers.",
         )
     st.caption(
-        "The same translation is scored each time; in the place of a removed head: "
+        "The same translation is scored each time. What replaces a removed head: "
         f"{MODES[params.mode]}{', the first draw' if params.drawn else ''}. The least important head is the one whose "
         "removal, on its own, leaves the translation most likely. That order ignores teamwork: two heads together can "
         "be worth more than each by itself.",
@@ -107,7 +107,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
 
 
 def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
-    """Return a table with one row per point of each curve: order, number of removed heads, and value.
+    """Return a table with one row per curve and number of removed heads: order, removed, value.
 
     Orders other than MEASURED and GRADIENT are random.
     """
@@ -135,9 +135,9 @@ def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
 
 
 def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
-    """Return a table with one row per point of each curve.
+    """Return a table with one row per curve and number of removed heads.
 
-    Columns are the order, the number of removed heads, the last removed head in command-line notation, and the
+    The columns are the order, the number of removed heads, the last removed head in command-line notation, and the
     log-probability.
     """
     return pd.DataFrame(
@@ -184,7 +184,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
-    """Return how many steps a curve takes before it first falls below `least`."""
+    """Return how many heads can be removed before the values, which start with all heads, first fall below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
@@ -210,7 +210,7 @@ def describe_origin(recorded: RemovalQuality) -> str:
     """Return Markdown that says how the recorded scores were measured."""
     return (
         f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
-        f"({markdown(recorded.data)}), against human translations; a removed head is replaced with zeros. Heads are "
+        f"({markdown(recorded.data)}), compared with human translations; removed heads output zeros. Heads are "
         "ordered by their mean importance over other sentences, so no order is fitted to these. Computed by "
         f"`{REMOVAL.command}`."
     )

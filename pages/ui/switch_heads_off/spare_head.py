@@ -14,7 +14,7 @@ from transformer.values.trace import Trace
 
 
 def spare_head(reading: Reading) -> Bet:
-    """Return a bet on which focused head can be removed at the least cost: a focused head need not matter."""
+    """Return a bet on which focused head can be removed at the least cost, because a focused head need not matter."""
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 
@@ -27,14 +27,16 @@ def spare_head(reading: Reading) -> Bet:
             for choice, effect in zip(choices, effects, strict=True)
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))
-        reason = f"That is about the translation's log-probability: without {says[best]}; without {says[worst]}."
+        reason = (
+            f"Cost is the change in the translation's log-probability: without {says[best]}; without {says[worst]}."
+        )
         return settled(choices, tuple(-cost for cost in costs), reason)
 
-    return Bet("Which of these heads can go at the least cost?", choices, settle)
+    return Bet("Which of these heads can be removed at the least cost?", choices, settle)
 
 
 def certain_heads(trace: Trace) -> tuple[Head, ...]:
-    """Return the most focused heads by mean row maximum: one per attention kind, and two for cross-attention."""
+    """Return the heads with the largest mean row maximum: one per attention kind, and two for cross-attention."""
     found: list[Head] = []
     for kind in trace.kinds:
         certain = trace.attention(kind).max(axis=-1).mean(axis=-1)

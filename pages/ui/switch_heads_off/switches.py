@@ -1,4 +1,4 @@
-"""The switchboard, a JavaScript component with a switch for every head, and the controls for how heads are changed."""
+"""Shows a switch for every head, in a JavaScript component, and controls for what replaces a head's output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.values.interventions import Interventions, Mode
 from transformer.values.trace import KINDS, Trace
 
 KEY = "head_switches"
-# Descriptions of how each mode changes a head's output, for exported files.
+# Describes in exported files how each mode changes a head's output.
 BASELINES: dict[Mode, str] = {
     "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
     "mean": "the difference between a head's output and its mean over 200 sentences is multiplied by the gate, so 0 "
@@ -37,16 +37,16 @@ def pick_heads(reading: Reading) -> Interventions:
     config = reading.translator.config
     params = session.params(OffParams)
     switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
-    # The mode names get most of the width, because they would not fit on a narrow screen otherwise.
+    # The mode names get most of the width, because they would otherwise not fit on a narrow screen.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
         "Replace the head's output with",
         list(MODES),
         format_func=lambda mode: MODES[mode],
         required=True,
-        help="These are called zero ablation, mean ablation, uniform attention and resample ablation. A later layer "
-        "never received zeros in training. The mean is what it receives on average. The output for another sentence is "
-        "something it could have received; it depends on chance, so several are tried.",
+        help="The four choices are called zero ablation, mean ablation, uniform attention and resample ablation. In "
+        "training, later layers never received zeros. The mean is what they receive on average. The output for "
+        "another sentence is something they could have received; it depends on chance, so several sentences are tried.",
         **bind(OffParams, "mode"),
     )
     gate.slider(
@@ -71,12 +71,12 @@ def pick_heads(reading: Reading) -> Interventions:
 
 
 def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
-    """Show the component, and store which heads the user switches.
+    """Show a switch for every head, and store which heads the user switches.
 
     Args:
         trace: the trace whose attention maps the switches show.
         off: the heads that are off.
-        changed: describes the state of these heads, such as "off" or "at a gate of 0.5".
+        changed: the state of the heads in `off`, such as "off" or "at a gate of 0.5".
     """
 
     def store() -> None:
@@ -96,7 +96,7 @@ def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
         for kind in KINDS
         for weights in [trace.attention(kind)]
     ]
-    with saveable(KEY, f"Maps of all heads, crossed out where {changed}"):
+    with saveable(KEY, f"Maps of all heads, with a cross through each head that is {changed}"):
         draw_switches(
             key=KEY,
             data={"boards": boards, "off": str(off), "changed": changed},

@@ -1,4 +1,4 @@
-"""Writes the captions below attention maps: how to read a map, and what is notable in it."""
+"""Writes the captions below attention maps, which explain how to read a map and describe the head's behaviour."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ HOW = {
     "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
     "step; its colours say how much it looks at each {source} {size}.",
 }
-# A head that puts more than this share on one kind of position is described as mostly looking there.
+# If more than this share of a head's attention is on one kind of position, the caption says "mostly looks at".
 MOSTLY = 0.5
-# Conditions for a focused head: the smallest share of a row on one position, on average, and the largest entropy as a
-# fraction of the maximum.
+# A caption says "Very focused" if the head's mean row maximum is at least FOCUSED. In addition, its entropy must be
+# at most FOCUSED_ENTROPY, as a fraction of the maximum entropy.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
@@ -78,18 +78,18 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     Args:
         found: the pattern in the head's weights.
         names: the head's names.
-        confidence: the head's confidence, which `sharpest` may mention too.
+        confidence: the head's confidence, the value that `sharpest` mentions.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
         ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
         ("previous token", found.previous, f"the {size} before", ", a positional head"),
-        ("same token", found.same, f"the same {size}", ", which passes on what is there"),
+        ("same token", found.same, f"the same {size}", ", so it passes on information that is already there"),
         ("next token", found.following, f"the next {size}", ", a positional head"),
     ]
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
-    # In a short sentence several habits may apply; prefer the one in the head's name.
+    # In a short sentence, several habits may apply. Prefer the habit in the head's name.
     _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
     if share > MOSTLY:
         return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
@@ -119,7 +119,7 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
     sentences = []
     if read or not heads[layer, head]:
         sentences.append(
-            "It is one step late: most rows are about the word that was just read, not about the one that comes next."
+            "It is one step late: most rows look at the word just translated, not at the word to translate next."
         )
     expected = alignment_expectation(view, metrics) if heads[layer, head] else None
     if expected is not None:
@@ -148,9 +148,9 @@ def _size(view: View) -> str:
 
 
 def _row(view: View, row: int, *, read: bool = False) -> str:
-    """Return the start of a sentence about a row, such as "**it** looks at".
+    """Return the start of a Markdown sentence about a row, such as "**it** looks at".
 
-    A decoder step is named after the token that it writes or, with `read`, after the token that it reads.
+    A decoder step is named by the token that it writes or, if `read` is true, by the token that it reads.
     """
     if view.axes.predicted is None:
         return f"{_label(view, row, row=True)} looks at"
@@ -187,10 +187,10 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
 
 
 def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
-    """Return a sentence that names the sentence's most informative head, and says why; may be empty.
+    """Return a sentence that names the most informative head and gives the reason; empty if no confidence is known.
 
     Args:
-        chosen: whether the user has chosen a head to show.
+        chosen: whether the map shows a head that the user has chosen.
     """
     found = telling_head(trace, metrics)
     if np.isnan(found.confidence):
@@ -201,9 +201,9 @@ def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | H
     elif found.name:
         reason = f"the clearest “{found.name}” head for this sentence"
     elif found.rests:
-        reason = "the most focused head; here every head parks on the first token or the end symbol"
+        reason = "the most focused head; here, every head looks mostly at the first token or the end symbol"
     else:
-        reason = "the most focused head that doesn't just park on the first token or the end symbol"
+        reason = "the most focused head that does not just look at the first token or the end symbol"
     return (
         ["To look at first: ", link, f", {reason}. "]
         if chosen

@@ -12,7 +12,7 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_words(old: str, new: str) -> tuple[str, str]:
-    """Return both texts as Markdown, with words marked that occur in only one of them."""
+    """Return both texts as Markdown that marks words occurring in only one of them."""
     words = WORD.findall(old), WORD.findall(new)
     marked: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -21,14 +21,14 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
             shown = markdown(text)
             if shown and operation != "equal":
                 shown = f":orange-background[**{shown}**]"
-            # Keep spaces outside the mark.
+            # Keep spaces outside the coloured background.
             before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
             marked[side].append(before + shown + (after if shown else ""))
     return "".join(marked[0]).strip(), "".join(marked[1]).strip()
 
 
 def kept_and_lost(old: str, new: str) -> tuple[int, list[str]]:
-    """Return the number of words of the old text that the new one keeps in order, and the words that it lacks."""
+    """Return how many words of the old text the new text keeps in order, and which words of the old text it lacks."""
     words = [re.findall(r"\w+", text) for text in (old, new)]
     lost, kept = [], 0
     for operation, start, end, *_ in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -40,7 +40,7 @@ def kept_and_lost(old: str, new: str) -> tuple[int, list[str]]:
 
 
 def merged_words(old: str, new: str) -> str:
-    """Return one text as Markdown, in which added words are marked and removed words are struck out."""
+    """Return Markdown of the new text with added words marked and the old text's removed words struck out."""
     words = WORD.findall(old), WORD.findall(new)
     parts = []
     for operation, start, end, first, last in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
@@ -54,5 +54,5 @@ def merged_words(old: str, new: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """Remove spaces before punctuation, which is escaped in Markdown."""
+    """Remove spaces before escaped punctuation in Markdown."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

@@ -16,7 +16,7 @@ import transformer.values.trace
 from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# Matches the description of an array in the docstring of transformer/values/trace.py: name, shape, text.
+# Matches the line about an array in the docstring of transformer/values/trace.py: name, shape, text.
 ARRAY = re.compile(r"^- ([a-zA-Z_]+) (\[[^]]*\])(?:: (.*)|\.)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
@@ -27,9 +27,10 @@ the app's help texts.
 ARRAYS = """\
 ## The arrays of a trace
 
-The table has the names of the arrays of `transformer.Trace` in Hugging Face (outputs of an encoder-decoder model) and
-in TransformerLens (hooks of `HookedEncoderDecoder`). Their arrays begin with a batch dimension, and each layer has its
-own array, numbered from 0 (LAYER); a trace stacks the layers. KIND is `encoder`, `decoder` or `cross`.
+The table lists what Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of
+`HookedEncoderDecoder`) call the arrays of `transformer.Trace`. Arrays of these libraries begin with a batch dimension,
+and each layer has a separate array, numbered from 0 (LAYER). A trace stacks the layers. KIND is `encoder`, `decoder` or
+`cross`.
 `transformer/values/trace.py` explains the letters of the shapes.
 
 | `Trace` | shape | Hugging Face | TransformerLens |
@@ -42,7 +43,7 @@ class Term:
     """A technical term.
 
     Attributes:
-        name: the term, spelled as in the app.
+        name: the term as spelled in the app.
         text: an explanation in one or two plain sentences.
         also: synonyms.
     """
@@ -82,7 +83,7 @@ def glossary() -> Glossary:
 def explain(*names: str) -> str:
     """Return Markdown that explains terms, for Streamlit's `help` argument.
 
-    A single term gets its explanation alone. Several terms get one paragraph each, which begins with the term.
+    A single term gives only its explanation. Several terms give one paragraph each, which begins with the term.
 
     Args:
         names: terms or synonyms.
@@ -103,7 +104,7 @@ def words() -> tuple[str, ...]:
 
 def explain_words_of(text: str) -> str | None:
     """Return Markdown that explains the terms in a text, for Streamlit's `help` argument; None if there are none."""
-    # Explain a term with synonyms only once, under the longest word that occurs in the text.
+    # If several synonyms of a term occur in the text, explain only the longest of them.
     found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
     return explain(*found.values()) if found else None
 

@@ -1,4 +1,4 @@
-"""Hints about possible errors in the built-in model's translations."""
+"""Hints about possible errors in a translation by the built-in model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from transformer.values.tokens import Token
 
 # 99% of the held-out sentences have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
-# A word split into this many tokens with letters counts as rare; all words in assets/sentences.txt have fewer.
+# A word counts as rare if it is split into at least this many tokens with letters, more
+# than any word in assets/sentences.txt.
 MANY_TOKENS = 3
 # Maximum number of words that a hint names, and maximum length of each in characters.
 MAX_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
-# Explanations of known errors. Keys are an example sentence, and text that shows the error in the translation.
+# Explains known errors. A key is an example sentence, and a text whose occurrence in the translation shows the error.
 MISTAKES = {
     ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
     "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant."
@@ -31,7 +32,7 @@ MISTAKES = {
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # Endings of names and weekdays to ignore, as in "Sunday's" and "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
-# Well-known words that always begin with a capital letter.
+# Common words that always begin with a capital letter.
 CAPITALISED = words_of("""
     I I'm I've I'll I'd I’m I’ve I’ll I’d English German Germany England Monday Tuesday Wednesday Thursday
     Friday Saturday Sunday January February March April May June July August September October November December
@@ -39,7 +40,7 @@ CAPITALISED = words_of("""
 
 
 def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list[str]:
-    """Return a Markdown warning if the model can neither read nor write some characters; may be empty.
+    """Return a Markdown warning about characters that the model can neither read nor write; empty if there are none.
 
     Args:
         text: the sentence as typed.
@@ -63,8 +64,8 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
     for token in tokens:
         if token.span and (BYTE.fullmatch(token.text) or token.role == "unknown"):
             start, end = token.span
-            # The bytes of one character share its span. Adjacent characters, such as those of an emoji, become one
-            # part.
+            # All bytes of a character have the character's span. Adjacent characters, such as those of
+            # an emoji, become one part.
             if parts and start <= parts[-1][1]:
                 parts[-1] = parts[-1][0], max(end, parts[-1][1])
             else:
@@ -73,7 +74,7 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
 
 
 def unusual_spelling(text: str) -> list[str]:
-    """Return a Markdown warning if a text does not look like the built-in model's training data, ordinary English."""
+    """Return a Markdown warning if a text does not look like the ordinary English that the built-in model reads."""
     words, letters = _letters(text)
     if not_english(words, letters):
         return [_foreign(foreign_language(words, letters))]
@@ -101,7 +102,7 @@ def _foreign(code: str) -> str:
 
 
 def remarks(text: str, written: str) -> list[str]:
-    """Return Markdown hints about errors that the built-in model typically makes in such a sentence; may be empty.
+    """Return Markdown hints about errors that the built-in model is likely to make in this sentence; may be empty.
 
     Args:
         text: the sentence as typed.
@@ -124,12 +125,12 @@ def _letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a capitalised word may be a name, because it is not always capitalised."""
+    """Return whether a capitalised word may be a name, because it is not one of the CAPITALISED words."""
     return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
-    """Return the first few words that the model splits into many tokens, because they are rare; long words are cut.
+    """Return up to MAX_NAMED rare words, which the model splits into many tokens; long words are cut.
 
     Args:
         text: the sentence as typed.

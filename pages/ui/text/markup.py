@@ -1,4 +1,4 @@
-"""Escapes user text, so that Markdown shows it literally."""
+"""Escapes text from users, so that Markdown shows the text literally."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from attention_atlas.browser.token_labels import isolated
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width
-# word joiner after the first character prevents the replacement.
+# The first character of texts that Streamlit replaces even if their punctuation is escaped: links, arrows, dashes,
+# signs and icons. A zero-width word joiner after this character prevents the replacement.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 

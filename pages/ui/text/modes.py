@@ -1,4 +1,4 @@
-"""Display names for what replaces a head's output."""
+"""Display names of the modes, which say what replaces the output of a head that is off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats numbers and rounds weights, in the same way in figures, tables and exports."""
+"""Number formats and the rounding of weights that all figures, tables and exports share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DECIMALS = 4
 def typeset(value: float, form: str | int = ".2f") -> str:
     """Format a number for a sentence or a chart, with a true minus sign, which does not break across lines.
 
-    Files contain a hyphen instead, which programs can parse.
+    Saved files contain a hyphen instead, because programs can parse it.
 
     Args:
         form: a format specification such as "+.2f", or the number of decimal places for `formatted`.
@@ -32,7 +32,7 @@ def formatted(value: float, digits: int = DECIMALS) -> str:
 
 
 def parameter_count(count: int) -> str:
-    """Format a model's number of parameters, in millions from 100,000 on."""
+    """Format a number of parameters, in millions if it is at least 100,000."""
     return f"{count / 1e6:.1f} million parameters" if count >= 100_000 else f"{count:,} parameters"
 
 

@@ -15,19 +15,19 @@ from transformer.values.trace import Trace
 if TYPE_CHECKING:
     from transformer.ablation.patching import PatchingQuestion
 
-# A note to show below the code.
+# The note shown below Python code that contains layers, heads or positions.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
 def head_lines(
     trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
 ) -> str:
-    """Return Python code that computes the head's map as shown, and writes it to a file.
+    """Return Python code that computes a head's attention map as shown on the page, and writes the map to a file.
 
     Args:
         layer, head: 0-based indices.
         folder: the model's folder.
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         words, special: as in `transformer.analysis.view.view_of`.
     """
     as_run = special and not words
@@ -73,7 +73,7 @@ def effect_lines(
 
     Args:
         folder: the model's folder.
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         draws: the number of sampled sentences in the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
@@ -95,7 +95,7 @@ def importance_lines(
 
     Args:
         folder: the model's folder.
-        given: whether the user has given the translation.
+        given: whether the user entered the translation.
         seed, draws: the seed and the number of sampled sentences in the mode "resample"; None in other modes.
     """
     return "\n".join(
@@ -118,7 +118,7 @@ def effects_lines(
     seed: int | None = None,
     draws: int | None = None,
 ) -> str:
-    """Return Python code that measures an effect of every head over several sentences.
+    """Return Python code that measures one effect for every head over several sentences.
 
     Args:
         effect: a key of `transformer.surveys.effects.EFFECTS`.
@@ -141,7 +141,7 @@ def effects_lines(
 
 
 def patch_lines(question: PatchingQuestion, interventions: Interventions, *, folder: Path | None) -> str:
-    """Return Python code that computes the patched run's choice between the two tokens, and the translation it writes.
+    """Return Python code for a patched run: its choice between the two compared tokens, and its translation.
 
     Args:
         folder: the model's folder.
@@ -161,15 +161,15 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
 
 
 def loading(folder: Path | None) -> str:
-    """Return the Python expression that loads a model; a folder of None stands for the built-in model."""
+    """Return a Python expression that loads the model in a folder; None stands for the built-in model."""
     return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
 def _drawn(**numbers: int | None) -> str:
-    """Return Python source for keyword arguments, without those that are None."""
+    """Return Python source for keyword arguments, leaving out those that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
 def _read(trace: Trace, given: bool) -> str:
-    """Return Python source for the text arguments: the sentence, and the translation if the user has given it."""
+    """Return Python source for the text arguments: the sentence and, if the user entered it, the translation."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

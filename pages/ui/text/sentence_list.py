@@ -1,4 +1,4 @@
-"""Parses a list of sentences that a user has pasted or loaded; the text is untrusted, so its size is limited."""
+"""Parses a sentence list that a user has pasted or loaded. The text is untrusted, so its size is limited."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from transformer.text.normalisation import valid
 
 MAX_SENTENCES = 200
-# Maximum length of a sentence in characters, above the limit of every shipped model.
+# Maximum length of a sentence, in characters; no shipped model can read a longer one.
 LONGEST = 1_000
-# Maximum size in bytes of a text from the browser, enough for a full list of typical sentences.
+# Maximum size of a text from the browser, in bytes, enough for a full list of typical sentences.
 MAX_BYTES = 200_000
 
 
@@ -19,7 +19,7 @@ class SentenceList:
 
     Attributes:
         sentences: at most `MAX_SENTENCES` sentences.
-        said: a message about what is wrong or was left out; empty if there is nothing to report.
+        said: a message about errors or left-out sentences; empty if there is nothing to report.
     """
 
     sentences: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class SentenceList:
 
 
 def sentences_in(text: str) -> SentenceList:
-    """Return the sentences in a text, one per line that is not blank, without repetitions."""
+    """Return the distinct lines of a text, without blank lines, as a list of sentences."""
     if len(text) > MAX_BYTES:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:

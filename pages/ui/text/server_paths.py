@@ -1,4 +1,4 @@
-"""Removes the server's folder names from texts that users see."""
+"""Removes the server's folder names from texts shown to users."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:
-    """Make the paths in a text relative to the app's folder, the working directory, the home or the models folder."""
+    """Make paths in a text relative to the app's folder, working directory, home directory or models folder."""
     places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
     if models := os.environ.get(VARIABLE):
         places[str(Path(models).absolute())] = Path(models).name
-    # Skip the root of the file system, which is a prefix of every path.
+    # Skip the root directory, which is a prefix of every path.
     for place in sorted((each for each in places if each != os.path.sep), key=len, reverse=True):
         text = text.replace(f"{place}{os.path.sep}", f"{places[place]}{os.path.sep}" if places[place] else "")
     return text
 
 
 def path_label(path: Path) -> str:
-    """Return a path in the form that users see: relative, and with "/" as the separator."""
+    """Return a path in the form shown to users: without server folders, and with "/" as the separator."""
     return without_server_paths(str(path)).replace(os.path.sep, "/")
 
 

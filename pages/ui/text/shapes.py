@@ -1,4 +1,4 @@
-"""The letters in array shapes, such as [T, D]: what they mean, how large they are, and how indices are labelled."""
+"""The letters in array shapes such as [T, D]: their meanings, the sizes they stand for, and token labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
-    """Return the meaning of each letter; if `languages` is None, tokens are not assigned to a language."""
+    """Return what each letter's dimension counts, such as "English token"; without `languages`, only "token"."""
     source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
         "S": f"{source} token".lstrip(),
@@ -24,7 +24,7 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
 
 
 def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
-    """Return the size that each letter of a shape stands for."""
+    """Return the size that each letter stands for."""
     return {
         "B": 1,
         "S": len(trace.source_tokens),
@@ -37,19 +37,19 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
-    """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; a letter may also be a number."""
+    """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; an entry may already be a number."""
     shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
     return f"[{letters}] = [{', '.join(shown)}]"
 
 
 def token_labels(trace: Trace, letter: str) -> list[str]:
-    """Return labels for the tokens along the dimension that a letter stands for."""
+    """Return the labels of the source tokens (letter S) or of the target tokens (any other letter)."""
     if letter == "S":
         return [token_label(token, trace.source_text) for token in trace.source_tokens]
     return [token_label(token, trace.target_text) for token in trace.target_tokens]
 
 
 def folded(formula: str) -> str:
-    """Put each part of a LaTeX formula with several parts on its own line."""
+    """Break a LaTeX formula into lines at each `, \\quad `."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"

@@ -12,8 +12,8 @@ def words_of(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-# The most frequent function words of English, and of the languages that users are most likely to try. Words that are
-# also English ("die", "war", "in") are left out.
+# The most frequent function words of English and of the languages that users are most likely to try. Foreign words that
+# are also English words ("die", "war", "in") are left out.
 ENGLISH = words_of("""
     the a an i you he she it we they is are was were am be been do does did don't didn't not to of and or in on
     at for with this that my your his her our their what who where when why how have has had will would can
@@ -30,7 +30,8 @@ OTHER = {
     "pl": "jest nie się na to jak z",
 }
 FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
-# Language codes by the first word of a letter's Unicode name; for a script of several languages, the most common one.
+# Language codes by the first word of a letter's Unicode name. A script shared by several languages
+# has the most common one.
 SCRIPTS = {
     "CJK": "zh",
     "HIRAGANA": "ja",
@@ -44,12 +45,12 @@ SCRIPTS = {
     "HEBREW": "he",
     "THAI": "th",
 }
-# Letters that tell a language apart from the most common language of its script.
+# Letters that distinguish a language from the most common language of its script.
 LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
 def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
-    """Return whether a text is in another script, or has more function words of another language than of English."""
+    """Return whether a text is in another script, or has more foreign than English function words."""
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:
@@ -60,7 +61,7 @@ def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
 
 
 def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
-    """Return the code of the language of a text that is not English; empty if the language is not recognised.
+    """Return the language code of a text that is not English; empty if the language is not recognised.
 
     Args:
         words, letters: the text's words and letters.
@@ -69,10 +70,10 @@ def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
     if scripts["LATIN"] >= len(letters) / 2:
         counts = {code: sum(word in known for word in _lower(words)) for code, known in FOREIGN.items()}
         first, second = sorted(counts.values())[:-3:-1]
-        # A tie says nothing, because words such as "la" belong to several languages.
+        # A tie is inconclusive, because words such as "la" belong to several languages.
         return max(counts, key=lambda code: counts[code]) if first > second else ""
     if scripts["HIRAGANA"] + scripts["KATAKANA"]:
-        # Japanese text also contains Chinese characters, so check this first.
+        # Checked before Chinese, because Japanese text also contains Chinese characters.
         return "ja"
     for code, own in LETTERS.items():
         if set(own) & set("".join(letters).lower()):

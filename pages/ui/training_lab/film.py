@@ -20,7 +20,7 @@ from transformer.values.kinds import KINDS, Kind
 KEY = "training_film"
 # The parameters that the user can change in the animation.
 VIEW = ("moment", "score", *KINDS)
-# The name of the training run, and the values of the parameters in VIEW.
+# State shared with the browser: the training run's name, and the values of the parameters in VIEW.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
@@ -30,9 +30,9 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
     """Show a training run as an animation.
 
     Args:
-        run: the training run up to now.
-        events: the events of the training run.
-        name: identifies the training run among those of the user.
+        run: the training run so far.
+        events: the notable events of the training run.
+        name: a name that distinguishes the training run from the user's other training runs.
         running: whether the training continues.
     """
     now = name, _view(session.params(LabParams))
@@ -57,7 +57,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
 
 
 def written(run: TaskRun) -> str:
-    """Return the item whose attention is shown, with the right answer."""
+    """Return the item whose attention is shown, and its correct answer, as "item → answer"."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
 

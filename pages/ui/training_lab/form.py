@@ -1,4 +1,4 @@
-"""The form for the settings of a training run, with limits that keep training short."""
+"""Form for training settings, with limits that keep training short."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIMIZER_NAMES = {
     "adam": "Adam, from PyTorch",
     "adam-by-hand": "Adam, hand-written",
 }
-# Numeric settings on the page, and the corresponding fields of the task configuration.
+# Maps numeric settings on the page to fields of `TaskConfig`.
 NUMBERS = {
     "rate": "learning_rate",
     "decay": "weight_decay",
@@ -28,7 +28,7 @@ NUMBERS = {
 
 
 def pick_task() -> None:
-    """Show the choice of task; a new task resets the examined step, score, heads and item."""
+    """Show a select box for the task; choosing another task resets the training step, score, heads and item."""
     before = session.params(LabParams).task
 
     def changed() -> None:
@@ -49,7 +49,7 @@ def pick_task() -> None:
 
 
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
-    """Return page settings that match a configuration; None if it exceeds the page's limits."""
+    """Return page settings equal to a configuration; None if the page's form does not allow them."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
     found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
@@ -59,7 +59,7 @@ def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
-    """Describe the recorded training run's settings, and offer to use them; show nothing if they are already set."""
+    """Describe the recorded training run's settings and offer to use them, unless they are already set."""
     params = session.params(LabParams)
     if config == params.config:
         return

@@ -1,4 +1,4 @@
-"""A live training run: a Streamlit fragment that reruns periodically and trains for a short time slice each time."""
+"""Live training: a Streamlit fragment that reruns periodically and trains for a short time slice each time."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from transformer.errors import TaskError
 from transformer.serving.server_process import settle
 from transformer.tasks.run import TaskRun
 
-# SLICE is the length of a time slice in seconds, during which no other user's sentence is translated. EVERY is the
-# interval between the starts of two slices.
+# Length of a time slice, during which no user's sentence is translated, and interval between the starts
+# of two slices, in seconds.
 SLICE = 0.15
 EVERY = 0.2
 TAB = "_tab"
-# Session-state keys: how many training runs the user has begun, which identifies the latest one; and whether one should
-# exist.
+# Session-state keys: the number of training runs that the user has begun, which identifies the latest one, and whether
+# a training run should exist.
 NUMBER = "_training_number"
 BEGUN = "_training_begun"
-# Session-state key of the error that stopped the training run, if there was one.
+# Session-state key of the error that stopped the training run, if any.
 STOPPED = "_training_stopped"
 
 TRAININGS = Trainings()
-# Tune memory and threads once per process. Loading the translation model would do so, but it may not be loaded.
+# Tunes memory and threads once per process. Loading the translation model would do so too, but it may not be loaded.
 prepare = cache(settle)
 
 
@@ -41,7 +41,7 @@ def own_training() -> Training | None:
 
 
 def recorded() -> TaskRun | None:
-    """Return the chosen task's recorded training run; show a message and return None if its file is damaged."""
+    """Return the chosen task's recorded training run; None if there is none or, with a warning, if it is damaged."""
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
@@ -54,7 +54,7 @@ def _tab() -> BrowserTab:
 
 
 def begin() -> Training:
-    """Create a new training run with the current settings; it does not start yet."""
+    """Create a new training run with the current settings, without starting it."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
     st.session_state[BEGUN] = True
@@ -77,26 +77,23 @@ def leave() -> None:
 
 
 def start() -> None:
-    """Callback: start or continue training."""
     TRAININGS.start(_of_the_settings())
 
 
 def pause() -> None:
-    """Callback: pause training."""
     training = own_training()
     if training:
         training.running = False
 
 
 def one_step() -> None:
-    """Callback: train for a single step."""
     training = _of_the_settings()
     training.running = False
     _advance(training, steps=1)
 
 
 def _of_the_settings() -> Training:
-    """Return the user's training run if it has the current settings and can continue, or else a new one."""
+    """Return the user's training run if it has the current settings and can continue; otherwise a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
@@ -104,7 +101,7 @@ def _of_the_settings() -> Training:
 
 
 def _advance(training: Training, *, steps: int | None = None) -> None:
-    """Train for one time slice, or for some steps, while no user's sentence is translated."""
+    """Train for one time slice or for `steps` steps, holding the lock that translations need."""
     try:
         with MODEL_LOCK:
             training.trainer.advance(steps=steps, seconds=SLICE)
@@ -116,10 +113,10 @@ def _advance(training: Training, *, steps: int | None = None) -> None:
 
 
 def controls(training: Training | None, *, with_recorded: bool) -> None:
-    """Show the buttons to start, pause, step and reset training; if a recorded run is shown, only a button to start.
+    """Show buttons for starting, pausing, stepping and resetting training; for a recorded run, only one for starting.
 
     Args:
-        training: the training run on the page; None for a recorded one.
+        training: the live training run on the page; None if the page shows a recorded one.
         with_recorded: whether the task has a recorded training run to return to.
     """
     if training is None:
@@ -193,17 +190,17 @@ def _slice() -> None:
             "What the model had learned before is kept."
         )
     if was_running and not training.running:
-        # Only a rerun of the whole page stops the fragment's periodic reruns.
+        # Only a rerun of the whole page stops the periodic reruns of the fragment.
         st.rerun()
 
 
 def speed_of(run: TaskRun) -> str:
-    """Return a sentence about the training speed; empty before the first step."""
+    """Return a phrase that states the training speed; empty before the first step."""
     return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
-    """Show a message if the user's training run was dropped to make room for those of others."""
+    """Show a message if the user's training run was dropped to make room for other users' runs."""
     if st.session_state.get(BEGUN) and TRAININGS.of(_tab()) is None:
         st.session_state.pop(BEGUN)
         st.info(

@@ -1,4 +1,4 @@
-"""Lets the user type an item, and shows the model's answer at the examined training step."""
+"""Lets the user type an item, and shows the model's answer at the chosen training step."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
-# Session-state key of an invalid item and the task it was typed for, so that the box keeps showing the item.
+# Session-state key of an invalid item and the task that it was typed for, so that the box keeps the item.
 TYPED = "_typed_item"
-# Session-state key of the last question and its answer.
+# Session-state key of the last answer and of the values that determine the answer.
 ANSWERED = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
-    """Show the box, the model's answer, and the attention while the model writes the answer.
+    """Show a box for an item, the model's answer, and attention maps of the model while it writes the answer.
 
     Args:
         run: the training run.
-        name: identifies the training run among those of the user.
+        name: a name that distinguishes the training run from the user's other training runs.
         heads: the (layer, head) to show for each attention kind.
     """
     task = task_named(run.config.task)
@@ -92,7 +92,7 @@ def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAns
 
 
 def describe_answer(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
-    """Return Markdown with the model's answer, whether it is right, and the probability of each token."""
+    """Return Markdown that states the model's answer, whether it is right, and the probability of each token."""
     task = task_named(run.config.task)
     right = task.write(found.item.target)
     written = task.write(found.written) or "nothing"

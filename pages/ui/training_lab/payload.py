@@ -1,4 +1,4 @@
-"""Encodes a training run for the browser: losses, scores of all heads, and all attention maps of every snapshot."""
+"""Encodes a training run for the browser: losses, and the head scores and attention maps of every snapshot."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from transformer.tasks.scores import SCORES
 from transformer.tasks.task import Tokens
 from transformer.values.kinds import KINDS, Kind
 
-# Labels of the start and end symbols. They can be plain words, because all other tokens are single characters.
+# Labels of the start and end symbols. These words are unambiguous, because all other tokens are single characters.
 START, END = "start", "end"
-# Maximum number of points in a curve; more would not be visible.
+# Maximum number of points in a loss curve; more would not be visible.
 MAX_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
     """Encode a training run as a message in the format of `attention_atlas.browser.wire`.
 
-    The message's array holds one row per snapshot, with the attention weights of all kinds one after the other.
+    The message's array has one row per snapshot, which holds the attention weights of all kinds in turn.
 
     Args:
-        run: the training run up to now.
-        events: the events of the training run.
-        header: further values for the browser.
+        run: the training run so far.
+        events: the notable events of the training run.
+        header: additional entries for the message's header.
     """
     snapshots = run.snapshots
     item = run.item
@@ -89,7 +89,7 @@ def kind_labels(source: Tokens, read: Tokens, predicted: Tokens) -> dict[Kind, t
     Args:
         source: the source tokens, without the end symbol.
         read: the tokens that the decoder reads, without the start symbol.
-        predicted: the predicted tokens, one more than `read`.
+        predicted: the predicted tokens, one for the start symbol and one for each token in `read`.
     """
     columns, reads = [*source, END], [START, *read]
     steps = [f"in: {token} → out: {out}" for token, out in zip(reads, predicted, strict=True)]
@@ -107,7 +107,7 @@ def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
 
 
 def points(losses: np.ndarray) -> list[list[float]]:
-    """Split the training into at most MAX_POINTS equal parts; return each part's middle step and mean loss."""
+    """Reduce a loss curve to at most MAX_POINTS points, each the middle step and mean loss of an equal part."""
     parts = np.array_split(losses.astype(np.float64), min(len(losses), MAX_POINTS)) if len(losses) else []
     ends = np.cumsum([len(part) for part in parts])
     return [
@@ -117,6 +117,6 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
-    """Return the scores of each snapshot, [L, H], as a flat list, with None for scores that are not defined."""
+    """Return each snapshot's scores, [L, H], as a flat list, with None for undefined scores."""
     found = np.stack(scores).reshape(len(scores), -1).round(4)
     return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

@@ -1,4 +1,4 @@
-"""Recorded training runs, which are replayed without computing anything."""
+"""Loads recorded training runs, which pages replay without training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     """Return a task's recorded training run; None if there is none.
 
     Raises:
-        TaskError: the file is damaged or belongs to another task; the message is one line.
+        TaskError: the file is damaged or belongs to another task. The message is a single line.
     """
     path = folder / f"{task}.npz"
     if not path.is_file():
@@ -30,7 +30,7 @@ def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
     return run
 
 
-# `st.cache_resource` would not do, because any browser can clear that cache.
+# `st.cache_resource` is unsuitable, because any user can clear its cache from the browser.
 @cache
 def _read(path: Path) -> TaskRun:
     return load_run(path)

@@ -1,4 +1,4 @@
-"""Shows a live or recorded training run: the animation, an explanation, and the box for the user's own item."""
+"""Shows a live or recorded training run: the animation, explanations, and a box for the user's own item."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from transformer.values.kinds import KINDS
 
 
 def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
-    """Show a training run with all its parts.
+    """Show a training run's animation, explanations and numbers, and the box for the user's own item.
 
     Args:
-        run: the training run up to now.
-        name: identifies the training run among those of the user.
+        run: the training run so far.
+        name: a name that distinguishes the training run from the user's other training runs.
         running: whether the training continues.
         speed: a sentence about the training speed; empty for a recorded run.
     """
-    # A choice made within the fragment must be written to the URL here; otherwise the URL is already up to date.
+    # In a fragment rerun, nothing else writes the user's choices to the URL.
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
@@ -40,8 +40,8 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
         training_film(run, found, name, running=running)
     st.caption(
         f"{task.says} The maps show what the model looks at on the held-out item {written(run)} while the decoder "
-        f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in the "
-        "curves, or click what happened, to go to a moment.",
+        f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} To see another "
+        "training step, drag in the curves or click an event.",
         help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
     )
     if task.modulus:
@@ -54,23 +54,23 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
 
 
 def spectrum_words(run: TaskRun) -> str:
-    """Explain the Fourier spectrum of a modular arithmetic task, and compare its first and last state."""
+    """Return text that explains a modular task's Fourier spectrum, and compares the first and last snapshots."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
     (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
     return (
-        f"The bars are the Fourier spectrum of the numbers’ embeddings, each of whose {run.config.d_model} columns "
-        "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: the five largest "
-        f"have {before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
+        f"The bars are the Fourier spectrum of the numbers’ embeddings: each of the {run.config.d_model} columns "
+        "is a sum of waves over the numbers. In random embeddings, all frequencies are about equal: at step 0, the "
+        f"five largest have {before:.0%} of the squared norm. At step {last.step:,}, the five largest are "
         f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}."
     )
 
 
 def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
-    """Describe the latest event up to a training step, in one line.
+    """Return one line with the training step and the latest event up to this step.
 
     Args:
-        moment: the training step; NEWEST for the last one.
+        moment: the training step; NEWEST for the last snapshot.
     """
     step = run.snapshots[-1 if moment == NEWEST else run.index_at(moment)].step
     happened = [event.text for event in found if event.step <= step]
@@ -78,7 +78,7 @@ def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
 
 
 def moments(run: TaskRun) -> pd.DataFrame:
-    """Return a table with one row per snapshot: the losses, and the scores plotted as curves."""
+    """Return a table with one row per snapshot: training step, held-out loss, exact match, head scores and spectrum."""
     columns: dict[str, list[float]] = {
         "step": [snapshot.step for snapshot in run.snapshots],
         "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],

@@ -1,4 +1,4 @@
-"""The training runs of all users of the server: one per browser tab, of which only a few run at once.
+"""Registry of all users' training runs: one per browser tab, with a limit on how many run at once.
 
 There are no training threads. A training run only continues when its page requests the next time slice. If the user
 leaves the page, closes the browser or loses the network, the run simply stops, and nothing needs to be cleaned up.
@@ -23,7 +23,7 @@ PATIENCE = 8.0
 
 
 class BrowserTab:
-    """A browser tab, used as a weak key: when the tab's session ends, its training run is dropped."""
+    """A browser tab, used as a weak dictionary key, so that the tab's training run is dropped when its session ends."""
 
 
 @dataclass(eq=False)
@@ -32,8 +32,8 @@ class Training:
 
     Attributes:
         trainer: the trainer, which holds the model.
-        running: whether the run continues whenever it gets a time slice.
-        number: the rank in order of starting; runs with smaller numbers started earlier.
+        running: whether to continue in the next time slice.
+        number: a serial number; training runs with smaller numbers were started earlier.
         asked: the time of the last request for a time slice, in seconds.
     """
 
@@ -48,7 +48,7 @@ class Trainings:
 
     Args:
         max_active: the maximum number of training runs that run at once.
-        limit: the maximum number of training runs to keep; the one viewed longest ago is dropped first.
+        limit: the maximum number of training runs to keep; the run that was viewed longest ago is dropped first.
         patience: the seconds without a request after which a training run counts as abandoned.
         clock: returns the time in seconds.
     """
@@ -62,7 +62,7 @@ class Trainings:
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience
         self._clock = clock
-        # Ordered by when they were last viewed, the oldest first.
+        # Ordered by the time of the last view, oldest first.
         self._all: WeakKeyDictionary[BrowserTab, Training] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._started = 0
@@ -79,7 +79,7 @@ class Trainings:
         return training
 
     def of(self, tab: BrowserTab) -> Training | None:
-        """Return the tab's training run, paused if the user had left the page; None if there is none."""
+        """Return the tab's training run, paused if it had been abandoned; None if the tab has no training run."""
         with self._lock:
             training = self._all.pop(tab, None)
             if training is not None:
@@ -93,13 +93,13 @@ class Trainings:
             self._all.pop(tab, None)
 
     def start(self, training: Training) -> None:
-        """Mark a training run as running; it continues as soon as it is among the earliest started ones."""
+        """Mark a training run as running; the `max_active` runs that were started earliest get time slices."""
         with self._lock:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
 
     def has_seat(self, training: Training) -> bool:
-        """Return whether a training run may take a time slice, because only the earliest started runs may."""
+        """Return whether a training run may take a time slice: only the `max_active` earliest running ones may."""
         with self._lock:
             training.asked = self._clock()
             running = sorted(each.number for each in self._all.values() if self._runs(each))

@@ -1,4 +1,4 @@
-"""The animation that follows one word through the model, as a component on the page and as an HTML file."""
+"""Animation that follows one word through the model, as a component on the page and as an HTML file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ draw_film = figure_component("sentence_film/sentence_film")
 
 
 def show_film(reading: Reading, word: int) -> OpenedPage:
-    """Show the animation and a button to download it; return a record of the link that the user clicked in it.
+    """Show the animation with a download button, and return the link that the user clicks in the animation.
 
     Args:
         word: the source word to follow, as in `sentence_film`.
@@ -42,10 +42,10 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
     params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
     asked, moved = synced_params(KEY, params)
     opened = OpenedPage(KEY)
-    # Above the film, because the frames differ in height.
+    # The button is above the animation, because the frames differ in height.
     with st.container(horizontal=True, horizontal_alignment="right"):
         save_button(
-            "The film as one file, for offline use",
+            "Save the animation as one file, for offline use",
             partial(film_file, message, reading.trace.source_text),
             "film.html",
             key="film_file",

@@ -1,4 +1,4 @@
-"""The frames of the animation that follows one word: texts, numbers, and the page that each frame links to."""
+"""Frames of the animation that follows one word: texts, numbers, and links to pages."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-# How many components of a vector, tokens of a sentence, and tokens of the vocabulary fit into a frame.
+# How many vector components, sentence tokens and vocabulary tokens fit into a frame.
 DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
-# Shares smaller than this are shown as "≈ 0".
+# Values of the rows in SHARES are shown as "≈ 0" if they are smaller than this.
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
-ORDER = " The numbers of its position are added, because word order matters."
+ORDER = " A vector for its position is added, because word order matters."
 HEAD = "layer={layer}&head={head}&words=false&hide=false"
 INSIDE = "inside_part=stages&inside_stage=encoder."
-# The title, text, page and URL parameters of each frame, with placeholders that `film_frames` fills in.
+# Title, text, linked page and URL parameters of each frame, with placeholders that `film_frames` fills in.
 FRAMES = {
     "words": (
         "A sentence",
@@ -50,8 +50,8 @@ FRAMES = {
     "scores": (
         "Queries meet keys",
         "A head is one of {heads} attention calculations that run side by side in a layer. In encoder layer {layer}, "
-        "head {head}, {it} asks with its query. Each token answers with its key. Both, multiplied and summed, give a "
-        "score.",
+        "head {head}, {it} asks with its query. Each token answers with its key. Query and key, multiplied number by "
+        "number and summed, give a score.",
         "inside_a_layer",
         INSIDE + "self_attention.scores&" + HEAD,
     ),
@@ -96,13 +96,13 @@ FRAMES = {
     ),
     "again": (
         "And once more",
-        "{es} is read in the next step. So it goes on until the end symbol: {count} steps, each "
+        "The decoder reads {es} in the next step, and so on until the end symbol: {count} steps, each "
         "with the probability of its token.",
         "decoding",
         "step={later}",
     ),
 }
-# The name of each row of numbers.
+# Labels of the rows of numbers in a frame.
 LINES = {
     "tokens": "Tokens of each word",
     "ids": "ID in the vocabulary",
@@ -115,7 +115,7 @@ LINES = {
     "weights": "Weight of each token",
     "value": "Value of {token}, whose weight is {share}",
     "output": "All values times their weights, added up: what {token} gets",
-    "similarity": "How alike its vector and the first one are (1: same direction)",
+    "similarity": "Similarity of the vector after each layer to the first vector (1: same direction)",
     "probabilities": "Probability",
 }
 
@@ -147,7 +147,7 @@ def film_frames(
     looks = np.maximum(film["weights"].lines[-1].numbers, film["cross"].lines[0].numbers)
     kept = {
         "source": _largest(looks, row),
-        # Include one token that the mask hides.
+        # Also keep one token that the mask hides.
         "target": _largest(film["mask"].lines[0].numbers, step, min(step + 1, count - 1)),
         "predicted": _largest(-np.abs(np.arange(count) - step), step),
     }
@@ -185,7 +185,7 @@ def film_frames(
         else:
             label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
             label = label if shown.name == "ids" else bare(label)
-        # A word gets the key of its first token, so that the animation starts at that token's position.
+        # A word has the key of its first token, so that the token's animation starts at the word's place.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
         if shown.seen is not None and not shown.seen[at]:
             return {**found, "number": "masked", "mark": "masked"}
@@ -233,5 +233,5 @@ def film_frames(
 
 
 def _largest(numbers: np.ndarray, *also: int) -> set[int]:
-    """Return as many positions as fit into a frame: those in `also`, then those of the largest numbers."""
+    """Return the positions to show in a frame: first those in `also`, then those with the largest numbers."""
     return set(list(dict.fromkeys([*also, *np.argsort(-numbers, kind="stable").tolist()]))[:TOKENS])

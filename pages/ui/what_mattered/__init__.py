@@ -1,1 +1,1 @@
-"""Parts of the "What mattered" page: attribution of a predicted word to the words that the model has read."""
+"""Parts of the "What mattered" page, which attributes a predicted word to the words that the model has read."""

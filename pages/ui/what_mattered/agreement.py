@@ -1,4 +1,4 @@
-"""Compares the rankings of the attribution methods, and tests each by deleting words in the ranking's order."""
+"""Compares the word rankings of the attribution methods, and tests a ranking by deleting words in its order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 
 
 def show_agreement(reading: Reading) -> None:
-    """Show how far all attribution methods agree and, on request, the deletion curves."""
+    """Show how far the attribution methods agree and, on request, deletion curves."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, answers = attributions(reading, question)
@@ -90,7 +90,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
     Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
-    column says whether both methods rank the same word first.
+    column says whether the two methods rank the same word first.
     """
     rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
     names = np.array([title(method) for method in agreed.methods], dtype=object)
@@ -110,7 +110,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
 
 
 def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
-    """Return Markdown that says which conclusions the agreement allows, and which it does not."""
+    """Return Markdown that says which conclusions the methods' agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
     alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
@@ -118,7 +118,7 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
     parts = [
         f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than chance would"
         + (f", {opposed} in more or less the reverse order" if opposed else "")
-        + f"; for {len(taus) - alike - opposed} it could be chance."
+        + f"; the order of the other {len(taus) - alike - opposed} could be chance."
     ]
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is not None:
@@ -133,15 +133,15 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
             measure = "the difference of the log-probabilities" if question.other else "the log-probability"
             parts.append(
                 f"**What you may conclude:** without **{shown(question.source_labels[best])}**, {measure} of "
-                f"{question.explained} would be {scores[best]:.2f} nats lower, more than without any other {size}. "
-                f"That was measured, and {same} of the {len(found) - 1} other methods rank it first too."
+                f"{question.explained} is {scores[best]:.2f} nats lower, a larger drop than without any other {size}. "
+                f"That was measured, and {same} of the {len(found) - 1} other methods rank the same one first."
             )
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
     parts.append(
         "**What you may not conclude:** that a bright cell of attention was the cause, or that a method is right "
-        "because another agrees with it. They ask different questions, and erasure asks one of them; it is not the "
-        "truth."
+        "because another agrees with it. The methods ask different questions. Erasure asks only one of them, so it is "
+        "not the truth either."
     )
     return "\n\n".join(parts)
 
@@ -163,8 +163,8 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         )
     if not params.deletion:
         st.caption(
-            f"A method is faithful if the prediction collapses quickly without the {question.size}s that it names. "
-            "Turn this on to measure it."
+            f"A method is faithful if the prediction collapses quickly without the {question.size}s that it ranks "
+            "first. Turn this on to measure it."
         )
         return
     listed: list[Method] = [chosen] if is_long(reading.trace) else methods
@@ -186,8 +186,8 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         st.markdown(describe_faithful(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
-            "An area is the mean height of a curve, in nats. “Below random” says how far the method's order lies below "
-            "8 random ones, with the smallest and the largest difference."
+            "An area is the mean height of a curve, in nats. “Below random” says how much lower the method's curve is "
+            "than 8 random ones: the mean, smallest and largest difference."
             + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
             help=explain("log-probability", "nats"),
         )
@@ -271,7 +271,7 @@ def describe_faithful(method: Method, curves: DeletionCurves) -> str:
     if below.min() > 0:
         verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"
     elif below.max() < 0:
-        verdict = f"is on average higher than in each of {len(below)} random orders: here it names the wrong words"
+        verdict = f"is on average higher than in each of {len(below)} random orders: it picks the wrong words here"
     else:
         verdict = f"does no better than {len(below)} random orders could"
     return (

@@ -1,4 +1,4 @@
-"""Shows the direct contribution of every model component to the predicted word's logit, sorted."""
+"""Shows every model component's direct contribution to the predicted word's logit, as sorted bars."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
-# Number of bars shown until the user asks for all, on the page and in lecture mode.
+# Maximum number of bars, on the page and in lecture mode, unless the user asks for all.
 LARGEST, LARGE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
 
 def show_components(reading: Reading) -> None:
-    """Show the contributions as sorted bars, which add up to the logit."""
+    """Show the direct contributions as sorted bars that add up to the logit."""
     if reading.translator.config.norm != "pre":
-        st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
+        st.info("Only in a pre-norm model does each component add to the logits directly; this model is post-norm.")
         return
     question = pick_question(reading)
     experiment = carry(reading.runs, run := DirectLogitsRun(reading.run, question.target))
@@ -62,9 +62,9 @@ def show_components(reading: Reading) -> None:
         )
     st.caption(
         "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
-        "wrote to it. The logit is therefore a sum of the same parts: all bars add up to it. Click the bar of a head "
-        "to open it. The encoder has no bar: what it found comes in through the heads of cross attention. Only direct "
-        "contributions count, not what a component makes later ones do.",
+        "wrote to it. So the logit is a sum of the same parts: all bars add up to it. Click a head's bar to open the "
+        "head. The encoder has no bar, because its output enters through the heads of cross attention. Only direct "
+        "contributions count, not a component's effect on later components.",
         help=explain("logit", "residual stream", "head", "feed-forward"),
     )
     heads = table[table.kind != ""]
@@ -82,8 +82,8 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
     """Return a table with one row per component, largest score first.
 
     Returns:
-        Columns component, group (one of GROUPS), score, kind, layer and head. Layer and head are 1-based. A component
-        that is not a head has the kind "", and 0 for layer and head.
+        A table with the columns component, group (one of GROUPS), score, kind, layer and head. Layer and head are
+        1-based. For a component that is not a head, the kind is empty, and layer and head are 0.
     """
     rows = []
     for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
@@ -102,7 +102,7 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
 
 
 def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
-    """Return the rows with the largest magnitudes, and one row with the sum of all others."""
+    """Return the rows with the largest magnitudes, and one row with the sum of the remaining rows."""
     order = np.argsort(-table.score.abs().to_numpy(), kind="stable")
     top, rest = table.iloc[sorted(order[:count])], table.iloc[order[count:]]
     if rest.empty:
@@ -119,7 +119,7 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
-    """Return a bar chart of a `component_table`; a click selects `PICK`, with fields kind, layer and head."""
+    """Return a bar chart of a `component_table`. Clicking a bar selects its kind, layer and head as PICK."""
     drawn = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (
@@ -141,7 +141,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def linked_component(row: Any) -> str:
-    """Return the component in a row of a `component_table` as Markdown; a head becomes a link to that head."""
+    """Return Markdown for the component in a row of a `component_table`; a head becomes a link."""
     if not row.kind:
         return f"**{row.component}**"
     return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
@@ -154,7 +154,7 @@ def describe_who(
     *,
     named: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
-    """Return Markdown that gives the sum of all contributions, and names the largest positive and negative one.
+    """Return Markdown that states the sum of all contributions, and names the largest and the most negative one.
 
     Args:
         named: returns the name of a row's component.
@@ -179,7 +179,7 @@ def describe_who(
 
 
 def component_title(component: Component) -> str:
-    """Return a component's name for display, with 1-based layer and head."""
+    """Return a component's display name, with 1-based layer and head."""
     if component.layer is None:
         return component.kind
     layer = component.layer + 1
@@ -197,7 +197,7 @@ def _group(component: Component) -> str:
 
 
 def _called(kind: str) -> str:
-    """Return the display name for a kind of decoder component, in which self-attention is called masked attention."""
+    """Return the display name of a decoder component's kind; the pages call self-attention masked attention."""
     called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return called.replace("self-attention", "masked attention")
 

@@ -1,4 +1,4 @@
-"""Exports the page's numbers as CSV and JSON, with everything needed to reproduce them."""
+"""Exports the page's numbers as CSV and JSON files, with the settings needed to reproduce them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.attribution.attribution import METHODS
 from transformer.experiments.experiment import Experiment
 from transformer.values.trace import Trace
 
-# The baseline of each method, by the method's title.
+# Maps each method's title to its baseline, the input that the method compares with.
 BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
@@ -26,14 +26,14 @@ def save_buttons(
     name: str,
     **further: pd.DataFrame,
 ) -> None:
-    """Show buttons to download the numbers.
+    """Show buttons to download a table.
 
     Args:
-        experiment: the experiment that produced the numbers.
-        question: the attribution question that the numbers answer; None if they are about all predicted words.
-        table: the numbers.
+        experiment: the experiment that produced the table.
+        question: the attribution question that the table answers; None if the table covers all predicted words.
+        table: the table to save.
         name: the base name of the files.
-        further: further tables for the JSON file.
+        further: additional tables for the JSON file.
     """
     with save_tables(
         name,
@@ -47,7 +47,7 @@ def save_buttons(
 
 
 def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) -> dict[str, Any]:
-    """Return the facts needed to reproduce the numbers; positions are 0-based."""
+    """Return the model, the texts and the attribution question for the JSON file; positions are 0-based."""
     facts: dict[str, Any] = {"model": version, "sentence": trace.source_text, "translation": trace.target_text}
     if question is not None:
         facts |= {
@@ -59,7 +59,7 @@ def run_facts(trace: Trace, version: str, question: AttributionQuestion | None) 
 
 
 def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with an added column for the baseline of each row's method."""
+    """Return the table with a column added for the baseline of each row's method."""
     if "method" not in table:
         return table
     return table.assign(baseline=[BASELINES.get(method, "") for method in table["method"]])

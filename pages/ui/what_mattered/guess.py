@@ -1,4 +1,4 @@
-"""A guessing game for a class: which word's removal changes the translation most?"""
+"""Guessing game for students: which word's removal changes the translation most?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from transformer.values.trace import Trace
 
 PAGE, YOU = "what_mattered", "you"
 QUESTION = f"**{ASKS}**"
-# Column widths in pixels, with which a projector shows all columns.
+# Column widths in pixels that let a projector show all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 
@@ -57,10 +57,10 @@ class Typed:
 
 
 def show_guess(reading: Reading) -> None:
-    """Show the bet; after the user has answered, compare the answer with every attribution method's."""
+    """Show the bet; after the user has answered, compare the answer with each attribution method's."""
     trace = reading.trace
     groups, labels, ranked = source_columns(trace, words=True)
-    st.markdown("Bet first. Then every method picks its word, and you see what the model does without it.")
+    st.markdown("Bet first. Then every method picks a word, and you see what the model does without that word.")
     if len(ranked) < MIN_WORDS:
         st.info("To guess, you need a sentence of at least two words.")
         return
@@ -90,10 +90,10 @@ def show_guess(reading: Reading) -> None:
             "when the word is hidden.",
         )
     st.caption(
-        "Two experiments. In one, the word is *hidden* from all others in every layer, while its place stays. That is "
-        "what erasure measures, so erasure picks this winner by definition. In the other, the sentence is *typed* "
-        "again without the word; this is done only for words that you or a method picked. Both say how much less "
-        "likely the translation of the whole sentence becomes.",
+        "These are two experiments. In one, the word is *hidden* from all others in every layer, while its place "
+        "stays. Erasure measures exactly this, so erasure picks the winner by definition. In the other, the sentence "
+        "is *typed* again without the word; this is done only for words that you or a method picked. Both say how much "
+        "less likely the translation of the whole sentence becomes.",
         help=explain("log-probability", "nats"),
     )
     save_buttons(
@@ -114,7 +114,7 @@ def show_guess(reading: Reading) -> None:
 
 
 def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
-    """Return the columns picked by the user or a method, each with the names of those who picked it."""
+    """Return the source columns that the user or a method picked, each with the names of those who picked it."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
     for each in found:
         if has_scores(each):
@@ -154,7 +154,7 @@ def describe_winner(
     ranked: Sequence[int],
     typed: Mapping[int, Typed],
 ) -> str:
-    """Return Markdown that says which word was right, who picked it, and how the user's word compares."""
+    """Return Markdown that says which word is the right answer, who picked it, and how the user's word compares."""
     places = _places(measured, ranked)
     best = min(places, key=lambda column: places[column])
     right = [name for name in answers.get(best, ()) if name != YOU]
@@ -179,7 +179,7 @@ def describe_winner(
 
 
 def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
-    """Return a bar chart with one bar per word, largest decrease first; the user's word has another colour."""
+    """Return a bar chart with one bar per word, largest decrease first; the user's word has a different colour."""
     order = sorted(ranked, key=lambda column: -measured[column])
     table = pd.DataFrame(
         {
@@ -209,7 +209,7 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
 
 
 def without(trace: Trace, group: Group) -> str:
-    """Return the sentence without a word, given as a group of token positions."""
+    """Return the sentence without the word at a group of token positions."""
     spans = [token.span for token in (trace.source_tokens[position] for position in group) if token.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 

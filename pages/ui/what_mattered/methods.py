@@ -1,4 +1,4 @@
-"""Display texts for the attribution methods."""
+"""Titles and descriptions of the attribution methods for display."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.attribution.attribution import METHODS, Attribution, Method
 
 
 def title(method: Method) -> str:
-    """Return a method's title."""
+    """Return a method's display title."""
     return METHODS[method].title
 
 

@@ -1,4 +1,4 @@
-"""Shows how far the attribution methods agree over many sentences, as measured in advance or on request."""
+"""Shows how far the attribution methods agree over many sentences, measured in advance or on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 
 
 def show_over_many(translator: Translator) -> None:
-    """Show the mean agreement of every pair of methods; if it has not been measured, offer to measure it."""
+    """Show the mean agreement for every pair of methods, or offer to measure it if there is no measurement."""
     st.subheader("Do they agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
     recorded = measured(AGREEMENT, translator)
@@ -31,8 +31,8 @@ def show_over_many(translator: Translator) -> None:
             agreement_statistics,
             label="Measure over many sentences",
             turns=LONG_RUNS,
-            missing="Whether the methods agree over many sentences was not measured for this model: all of them "
-            "explain one word of each.",
+            missing="Whether the methods agree over many sentences was not measured for this model. In the "
+            "measurement, every method explains one word of each sentence.",
         )
         return
     table = recorded_table(recorded)
@@ -66,7 +66,7 @@ def show_over_many(translator: Translator) -> None:
 def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
     """Return a table with one row per pair of methods.
 
-    Columns include the mean tau with its interval, and how often both methods rank the same word first.
+    Columns include the mean tau with its 95% interval, and how often the two methods rank the same word first.
     """
     rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
     names = np.array([title(method) for method in recorded.methods], dtype=object)
@@ -87,7 +87,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
 
 def describe_over_many(recorded: AgreementStatistics) -> str:
-    """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
+    """Return Markdown that names the methods closest to and farthest from erasure, with a warning about conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")
     others = [row for row in range(len(methods)) if row != measured]
@@ -95,14 +95,14 @@ def describe_over_many(recorded: AgreementStatistics) -> str:
     apart = tau.low[near, measured] > tau.high[far, measured]
     weights = methods.index("weights")
     return (
-        f"Erasure measures, and **{title(methods[near])}** comes closest to its ranking: tau "
+        f"Erasure measures directly, and **{title(methods[near])}** comes closest to its ranking: tau "
         f"{_with_interval(recorded, near, measured)}. Farthest from it is **{title(methods[far])}**: "
         f"{_with_interval(recorded, far, measured)}. The two intervals "
         + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain")
         + ".\n\nAttention "
         f"weights put the same word first as erasure in **{first.mean[weights, measured]:.0%}** of the sentences "
         f"({first.low[weights, measured]:.0%} to {first.high[weights, measured]:.0%}).\n\n**What you may not "
-        "conclude:** that a method which agrees more is right. The methods built from attention share their "
+        "conclude:** that a method is right because it agrees more. The methods built from attention share their "
         "ingredients, and erasure asks only one of several questions."
     )
 

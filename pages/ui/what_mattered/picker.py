@@ -1,4 +1,4 @@
-"""The controls that choose what to explain: a word, the whole translation, or one word rather than another."""
+"""Controls that choose what to explain: a word, the whole translation, or why one word and not another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
-    """Show the translated words as buttons, and a menu of other candidates; return the attribution question."""
+    """Show a button for each translated word and a menu of other candidates, and return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
     chosen = explained_group(trace, params) or _telling(reading, words=words)
@@ -51,7 +51,7 @@ def pick_question(reading: Reading) -> AttributionQuestion:
         st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
     question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
     if question.other and len(groups[int(asked)]) > 1:
-        st.caption("Candidates are single tokens, so what is compared is the first token of the word.")
+        st.caption("Candidates are single tokens, so only the first token of the word is compared.")
     return question
 
 
@@ -79,7 +79,7 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _telling(reading: Reading, *, words: bool) -> Group:
-    """Return the word that the page explains at first: one on which attention weights and ALTI+ disagree."""
+    """Return the word to explain by default: the first on which attention weights and ALTI+ disagree."""
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

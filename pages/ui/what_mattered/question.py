@@ -1,4 +1,4 @@
-"""An attribution question: the prediction to explain, and the words that may explain it."""
+"""The attribution question: the prediction to explain, and the words that may have caused it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
 
-# If source and translation together have more tokens than this, slow methods run only on request.
+# If the source and the translation together have more tokens than this, slow methods run only on request.
 LONG = 60
 
 
@@ -27,11 +27,11 @@ class AttributionQuestion:
 
     Attributes:
         target: the prediction to explain.
-        name: the unique label of the explained word; empty for the whole translation.
+        name: the explained word's unique label; empty for the whole translation.
         other: the label of the candidate to compare with; empty for none.
         words: whether columns are words instead of tokens.
         source, prefix: the token positions of each column, for the source and for the translation up to the last token
-            that was read.
+            read.
         source_labels, prefix_labels: the labels of the columns, unique within each side.
         ranked: the indices of the source columns that are not special tokens.
         languages: the model's languages.
@@ -60,19 +60,19 @@ class AttributionQuestion:
 
     @property
     def explained(self) -> str:
-        """The explained prediction, as Markdown."""
+        """A Markdown description of the explained prediction."""
         if not self.name:
             return "the whole translation"
         return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
 
 
 def shown(label: str) -> str:
-    """Return a label as Markdown for use within a sentence, without the mark for a leading space."""
+    """Return a token label as Markdown, without the mark for a leading space."""
     return markdown(bare(label))
 
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """Return the positions of each predicted word (or token) in `trace.predicted_tokens`."""
+    """Return each predicted word or token as a group of positions in `trace.predicted_tokens`."""
     return groups_of(trace.predicted_tokens, trace.target_text, words=words)
 
 
@@ -83,7 +83,7 @@ def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """Return the token positions and unique labels of the source columns, and which of them are not special tokens."""
+    """Return the source columns' token positions, their unique labels, and the indices of non-special columns."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
     labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in tokens))
@@ -93,10 +93,10 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
 ) -> AttributionQuestion:
-    """Return the attribution question that the page's settings describe.
+    """Return the attribution question for the page's settings.
 
     Args:
-        chosen: the positions of the word to explain if the user's choice does not exist.
+        chosen: the token positions of the word to explain if the user's choice does not exist.
         languages: the model's languages.
     """
     words = not params.tokens
@@ -107,7 +107,8 @@ def ask(
     target = whole_sentence(trace) if whole else Target(group)
     groups = named = spoken(trace, words=words)
     if other != NOTHING:
-        # A candidate replaces a single token, so the question is about the word's first token, which decided the word.
+        # A candidate replaces a single token, so the question is about the word's first
+        # token, which determines the word.
         target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = token_groups(trace, words=words)
@@ -132,7 +133,7 @@ def ask(
 
 
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
-    """Return the positions of the chosen word; None if no word or the whole translation is chosen."""
+    """Return the token positions of the chosen word; None if no word or the whole translation is chosen."""
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
@@ -147,7 +148,7 @@ def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, grou
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
-    """Return the probabilities of the other candidates for a word's first token, by token ID, most likely first."""
+    """Return the token IDs and probabilities of other candidates for a word's first token, most likely first."""
     taken, position = trace.predicted_tokens[group[0]].id, group[0]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
@@ -155,10 +156,10 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
 
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
-    """Return the first word for which two methods rank different columns first, or else the least certain word.
+    """Return the first word for which two methods put different columns first, or else the least certain word.
 
     Args:
-        tops, others: the column that each method ranks first, for every predicted token, [T].
+        tops, others: for every predicted token, the column that each of the two methods puts first, [T].
         words: whether to group tokens into words.
     """
     groups = [
@@ -171,5 +172,5 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 
 
 def is_long(trace: Trace) -> bool:
-    """Return whether the sentence is so long that slow methods run only on request."""
+    """Return whether slow methods run only on request, because the sentence is long."""
     return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG

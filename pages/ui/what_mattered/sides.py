@@ -35,13 +35,13 @@ from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.trace import Trace
 
-# Methods that score source and translation on one scale. Rollout is left out: it gives half of every layer to the
-# residual connection, so its source share is the same at every step.
+# Methods that score the source and the translation on one scale. Rollout is left out: it gives half of every layer to
+# the residual connection, so the source share is the same at every step.
 METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
-# German beginnings that would be wrong translations of most sentences.
+# German beginnings that are wrong for most sentences.
 BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
 BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
-# Below this source share, a step depends more on the translation written so far.
+# Below this source share, a step depends more on the translation so far than on the source.
 HALF = 0.5
 
 
@@ -69,11 +69,11 @@ def show_sides(reading: Reading) -> None:
             "numbers.",
         )
     st.caption(
-        f"How much of what went into each step came from the {source} sentence; the rest came from the {target} "
-        "already written. Of scores with a sign, only the size counts. The methods measure differently, so compare "
-        "each line with itself, not with the others: where it falls, the model leans on its own words, as it does when "
-        "it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line: by definition it "
-        "counts half of every layer, so its share is the same at every step."
+        f"The lines show which share of each step came from the {source} sentence; the rest came from the {target} "
+        "already written. Of scores with a sign, only the magnitude counts. The methods measure differently, so "
+        "compare points on one line, not different lines. Where a line falls, the model leans on its own words, as it "
+        "does when it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line: by definition "
+        "it counts half of every layer, so its share is the same at every step."
     )
     if reading.languages.target.name == LANGUAGES.target.name:
         _wrong_beginning(reading)
@@ -128,7 +128,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 
 def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown that names the step with the lowest source share, according to the first method."""
+    """Return Markdown that names the step with the lowest source share according to the first method in `found`."""
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
@@ -187,7 +187,7 @@ def _token(trace: Trace, step: int) -> str:
 
 
 def _force(runs: CachedRuns, text: str) -> None:
-    """Callback: decode with the chosen beginning forced, and use the result on all pages."""
+    """Callback: decode with the chosen beginning forced, and use the new translation on all pages."""
     beginning = st.session_state[BEGINNING]
     forced = (*runs.tokenizer.begin(text), *runs.tokenizer.encode_ids(beginning)[:-1])
     try:

@@ -1,4 +1,4 @@
-"""A square heat map of Kendall's tau for every pair of attribution methods."""
+"""Square heat map of Kendall's tau for every pair of attribution methods."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from transformer.attribution.attribution import Method
 
 
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
-    """Return a heat map of tau, in which pairs are grey if chance could explain their tau.
+    """Return a heat map of tau whose cells are grey if chance could explain the value.
 
     Args:
-        table: one row per pair, with columns method, other method, row, column, tau, beyond chance, and those in
-            `facts`.
-        facts: further columns for the tooltip.
+        table: one row per pair of methods, with columns method, other method, row, column, tau, beyond chance, and the
+            columns in `facts`.
+        facts: additional columns for the tooltip.
     """
     names = [title(method) for method in methods]
     row_axis, row_names = labelled_axis("row_labels", names, labelLimit=150)
     column_axis, column_names = labelled_axis(
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
-    # The matrix is symmetric, so each pair appears twice.
+    # The heat map is symmetric, so each pair appears twice.
     drawn = table.assign(
         inside=~table["beyond chance"],
         text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
@@ -50,7 +50,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     )
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
-    # Leave out an empty layer, because a screen reader would announce it as an image without a name.
+    # Omit an empty layer, because a screen reader would announce it as an unnamed image.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
     return (
         layered(*layers)

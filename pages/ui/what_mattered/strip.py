@@ -1,4 +1,4 @@
-"""The strip: a heat map of scores, one row per attribution method and one column per word of source and translation."""
+"""The strip: a heat map of scores with a row per attribution method and a column per source or translated word."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from transformer.text.languages import Languages
 
 HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
 ROW, AROUND = 42, 190
-# Maximum number of columns that leaves room for numbers in the cells.
+# Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
-# Width that a number needs, in pixels, on the page and in lecture mode.
+# Width of a number in a cell, in pixels, on the page and in lecture mode.
 NUMBER, LARGE_NUMBER = 30, 52
-# A chart narrower than this, in pixels, is on a phone.
+# A chart narrower than this, in pixels, is considered to be on a phone.
 PHONE = 480
 # Length of a legend's colour bar, in pixels, if the strip is narrow.
 SHORT_LEGEND = 62
-# Room for the number at the end of a bar, in pixels.
+# Space for the number at the end of a bar, in pixels.
 BAR_NUMBER = 40
 # Effects smaller than this, in nats or logits, are not mentioned.
 NOTICEABLE = 0.05
@@ -39,13 +39,14 @@ def side_names(languages: Languages) -> tuple[str, str]:
 
 
 def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
-    """Return a table of all scores, with one row per cell of the strip.
+    """Return a table of all scores with one row per cell of the strip.
 
     Returns:
-        Columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown. Row and column
-        are 1-based positions in the chart; number is the word's 1-based position on its side. The score is NaN if the
-        method has none. "scaled" is the score divided by the row's largest magnitude, or by the side's if a method
-        scores the two sides separately. "first" says whether the method ranks this source word first.
+        A table with the columns method, unit, row, column, side, number, word, score, scaled, signed, first and shown.
+        Row and column are 1-based positions in the chart; number is the word's 1-based position in its sentence. The
+        score is NaN if the method has none. "scaled" is the score divided by the row's largest magnitude, or by that of
+        the sentence if the method scores the two sentences separately. "first" says whether the method puts this source
+        word first.
     """
     source, prefix = side_names(question.languages)
     cells = []
@@ -88,12 +89,12 @@ def strip_chart(
 
     Args:
         table: the result of `strip_table`.
-        large: whether to use lecture mode's large font, which leaves room for fewer numbers.
+        large: whether to use lecture mode's large font; fewer numbers then fit into the cells.
     """
     rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
     number = LARGE_NUMBER if large else NUMBER
     columns = [*question.source_labels, "", *question.prefix_labels]
-    # On a phone, only the titles of the methods are written, so that the words have room.
+    # On a phone, rows are labelled with the method's title only, so that the columns have room.
     name = "row_labels[datum.value - 1]"
     row_axis, row_names = labelled_axis(
         "row_labels",
@@ -121,7 +122,7 @@ def strip_chart(
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
-    # Shorten the legends on a phone, so that both fit side by side.
+    # Shorten the legends on a phone, so that two of them fit side by side.
     length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed")
@@ -132,7 +133,7 @@ def strip_chart(
             )
         )
         for signed, scale, legend in (
-            # Each legend says that the colours are relative to the row.
+            # Both legend titles say that colours are relative to the row.
             (False, sequential(), ["share,", "of the row’s", "largest"]),
             (True, diverging(1.0), ["against … for,", "of the row’s", "largest"]),
         )
@@ -140,7 +141,7 @@ def strip_chart(
     ]
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
-        # The browser hides the numbers if they do not fit, because only the browser knows the width.
+        # The numbers are hidden in the browser if they do not fit, because only the browser knows the chart's width.
         seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
             base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
@@ -148,14 +149,14 @@ def strip_chart(
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    # Add both parameters in one call, because each call makes Altair copy the whole layered chart.
+    # Add both parameters to a layer, and in one call, because each call copies the chart that it is made on.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
     return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
-    """Return a table of what each method's scores add up to; cells are empty if a method does not define a sum."""
+    """Return a table of the sums of each method's scores; cells are NaN where a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
     for each in found:
@@ -182,9 +183,9 @@ def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 
 def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
-    """Return a `sum_table` in a form that fits beside a chart and on a phone.
+    """Return a narrow version of a `sum_table`, which fits beside a chart and on a phone.
 
-    Positions and biases share one column. Units and errors are left out because the strip shows them.
+    Positions and biases share one column. Units and errors are left out, because the strip shows them.
     """
     source, prefix = side_names(languages)
     rest = [name for name in table.columns if name.endswith("positions") or name == "biases"]
@@ -200,7 +201,7 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
 
 
 def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
-    """Return the parts of an exact method's total: the words of both sides, and remainders such as biases."""
+    """Return a table of the parts of an exact method's total: the words, and remainders such as biases."""
     parts = {
         f"{languages.source.name} words": float(found.source[0].sum()),
         f"{languages.target.name} words so far": float(found.prefix[0].sum()),
@@ -210,7 +211,7 @@ def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
 
 
 def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table`; a last bar shows the total, which is called `whole`."""
+    """Return a bar chart of a `part_table` with a last bar for the total; `whole` names the total on the axis."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -236,7 +237,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
 
 
 def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown that says which source word each method ranks first."""
+    """Return Markdown that says which source word each method puts first."""
     firsts: dict[int, list[str]] = {}
     for each in found:
         # If all scores are 0, no word ranks first.
@@ -257,7 +258,7 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    """Return Markdown about the words whose hiding lowers or raises the score most; empty if erasure was not run."""
+    """Return Markdown that names the words whose hiding lowers or raises the score most; empty if not measured."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
@@ -290,7 +291,7 @@ def _largest(scores: np.ndarray) -> float:
 
 
 def _ink(signed: bool, scaled: float) -> str:
-    """Return the text colour, dark or light, that is legible on a cell's colour."""
+    """Return the text colour, dark or light, that is legible on a cell."""
     if not np.isfinite(scaled):
         return DARK
     if signed:

@@ -1,4 +1,4 @@
-"""The first part of the page: the scores of all attribution methods for the chosen word."""
+"""First part of the "What mattered" page: the scores of all attribution methods for the chosen word."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Experiment, list[Attribution]]:
-    """Return the results of all applicable methods, and the experiment, which the following figures embed.
+    """Return the results of all applicable methods, and the experiment to save with figures.
 
-    Slow methods are included for a long sentence only if the user wants them.
+    For a long sentence, slow methods are included only if the user has asked for them.
     """
     runs = {
         method: AttributionRun(reading.run, method, (question.target,), question.words)
@@ -49,7 +49,7 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
 
 
 def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
-    """Return the methods that can answer a question; for a long sentence, slow ones only if the user wants them."""
+    """Return the methods that can answer a question; for a long sentence, slow methods only if requested."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method
@@ -59,17 +59,17 @@ def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Metho
 
 
 def slow_choice(reading: Reading) -> None:
-    """Show a switch for the slow methods if the sentence is long."""
+    """Show a toggle for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
             "Include integrated gradients and erasure",
-            help="They run the model many times, which takes some seconds for a sentence this long.",
+            help="These methods run the model many times, which takes some seconds for a sentence this long.",
             **bind(MatteredParams, "slow"),
         )
 
 
 def show_words(reading: Reading) -> None:
-    """Show the strip with a description, what each row adds up to, and the terms of the exact method."""
+    """Show the strip with a description, the sum of each row, and the terms of the exact method's sum."""
     question = pick_question(reading)
     slow_choice(reading)
     experiment, found = attributions(reading, question)
@@ -105,9 +105,9 @@ def show_words(reading: Reading) -> None:
         show_table(shown_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
-            "with the rest, which belongs to no word: positions and biases. Integrated gradients add up to the growth "
+            "with the rest, positions and biases, which belongs to no word. Integrated gradients add up to the growth "
             "of the log-probability. A small error remains, because they are computed in a limited number of steps. "
-            "Erasure need not add up to anything: of two words that mean the same, either one can go without harm.",
+            "Erasure need not add up to anything: if two words mean the same, either one can go without harm.",
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
@@ -138,13 +138,13 @@ def _how_to_read(question: AttributionQuestion, found: Sequence[Attribution]) ->
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
         f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the method "
-        f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. Grey, "
-        "in the row of erasure: the token just read cannot be hidden from its own step."
+        f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. A "
+        "grey cell in the row of erasure: the token just read cannot be hidden from its own step."
     ]
     missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
     if question.other:
         sentences.append(
-            f"{', '.join(missing)}: these give every candidate the same scores, so they cannot say why this one was "
-            "chosen."
+            f"Left out: {', '.join(missing)}. These methods give every candidate the same scores, so they cannot say "
+            "why this one was chosen."
         )
     return " ".join(sentences)

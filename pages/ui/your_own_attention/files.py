@@ -1,4 +1,4 @@
-"""Reads attention files from other programs. They are untrusted, so sizes, types and values are validated."""
+"""Reads attention files written by other programs. Files are untrusted, so sizes, types and values are validated."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from transformer.values.tokens import Token
 from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
-# Environment variable that names another folder of attention files.
+# Environment variable for the folder of attention files.
 VARIABLE = "ATTENTION_ATLAS_ATTENTION"
 ENDINGS = (".npz", ".json")
-# Maximum size of a file and of its arrays in bytes, enough for 16 layers with 32 heads on 256 tokens.
+# Maximum size of a file, and of all arrays in it, in bytes: enough for 16 layers with 32 heads on 256 tokens.
 MAX_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MAX_BYTES)
 SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of a JSON file: the arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
+    """Content of a JSON file: arguments of `Trace.from_attention`, or `attention` and `tokens` of a single stack."""
 
     attention: list[Any] | None = None
     tokens: list[str] | None = None
@@ -49,7 +49,7 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TraceText(msgspec.Struct, rename=STORED):
-    """The entries of a trace's archive that are shown, apart from the arrays."""
+    """The texts and tokens that the page needs from a trace's NPZ archive."""
 
     source_text: str
     target_text: str
@@ -59,12 +59,12 @@ class TraceText(msgspec.Struct, rename=STORED):
 
 
 def folder() -> Path:
-    """Return the folder in which the app's operator provides files."""
+    """Return the folder in which the server's operator provides attention files."""
     return Path(os.environ.get(VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
-    """Return the names of the files in the folder, without names that are not allowed in a URL."""
+    """Return the names of the files in `folder()`, without names that are not allowed in a URL."""
     try:
         found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
     except OSError:
@@ -73,7 +73,7 @@ def names() -> list[str]:
 
 
 def trace_in_folder(name: str) -> Trace:
-    """Return the attention in one of the folder's files; the result is cached for all sessions.
+    """Return the attention in a file of `folder()`, cached for all sessions.
 
     Raises:
         AttentionError: the file cannot be read; the message says why.
@@ -94,7 +94,7 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
 
 
 def trace_uploaded(name: str, content: bytes) -> Trace:
-    """Return the attention in an uploaded file; the result is cached.
+    """Return the attention in an uploaded file, cached by the file's content.
 
     Raises:
         AttentionError: the file contains no valid attention.
@@ -113,7 +113,7 @@ def trace_of_file(name: str, content: bytes) -> Trace:
     except AtlasError as error:
         raise AttentionError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RecursionError, msgspec.MsgspecError):
-        raise AttentionError(f"{name} holds no attention. {SAYS}") from None
+        raise AttentionError(f"{name} contains no attention weights. {SAYS}") from None
 
 
 def _of_json(content: bytes) -> Trace:
@@ -125,7 +125,7 @@ def _of_json(content: bytes) -> Trace:
 
 
 def _of_arrays(content: bytes) -> Trace:
-    """Return the attention in an NPZ archive, whose arrays are loaded only if their total size is within the limit."""
+    """Return the attention in an NPZ archive; arrays are loaded only if their total size is within MAX_BYTES."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
     wanted = ["words", *(kind for kind in KINDS if kind in sizes)]

@@ -23,7 +23,7 @@ from transformer.analysis.view import view_of
 
 
 def show_maps() -> None:
-    """Show controls for the file and the kind of attention, and the attention maps of all heads."""
+    """Show controls for choosing a file and a kind of attention, and the attention maps of all heads."""
     with st.container(gap="xsmall"):
         reading = read_own()
         trace = reading.trace

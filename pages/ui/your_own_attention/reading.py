@@ -1,4 +1,4 @@
-"""Loads the chosen attention file, and provides what the pages about heads need from it."""
+"""Loads the chosen attention file as an `OwnReading`, which pages about heads can use in place of a `Reading`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-# Session-state key of the uploaded file: name, content and ID.
+# Session-state key for the name, content and ID of the uploaded file.
 UPLOADED = "_own_uploaded"
 EXAMPLE = "Example: the built-in model"
 LINES = """\
@@ -39,7 +39,7 @@ trace = attention_atlas.from_huggingface(model, tokenizer, text)
 attention_atlas.show(trace, save="mine.npz")
 # or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
 MAPS: Mapping[Kind, KindPage] = {kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS}
-# Cached metrics, because several parts of a page request the same ones.
+# Head metrics of each trace, cached because several parts of a page request them.
 _MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
 
@@ -57,27 +57,27 @@ class OwnReading:
 
     @property
     def translator(self) -> None:
-        """None, because there is no model, and thus no measurement over many sentences."""
+        """None, because a file has no model, and thus no measurements over many sentences."""
 
     @property
     def maps(self) -> HeadMaps:
         return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
 
     def metrics(self, kind: Kind) -> HeadMetrics:
-        """Return the metrics of an attention kind's heads, except the metric that needs word frequencies."""
+        """Return the metrics of all heads of an attention kind, except the metric that needs word frequencies."""
         found = _MEASURED.setdefault(self.trace, {})
         if kind not in found:
             found[kind] = head_metrics(self.trace, kind, None)
         return found[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
-        """Return the selected head: the user's choice, or else the most informative head."""
+        """Return the parameters of the head to show: the user's choice, or else the most informative head."""
         chosen = session.attention(kind, OwnHeadParams)
         return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
-    """Show the choice of a file, and load the file; if that fails, end the page with an error message."""
+    """Show controls for choosing a file, and load the file; if loading fails, end the page with an error message."""
     listed, chosen = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]

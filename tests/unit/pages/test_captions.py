@@ -141,7 +141,7 @@ def check_captions(found, words, hide):
             assert int(match[2]) >= 50
             if not words and not hide and shown_first:
                 resting = match[1] in ("the end symbol", "the start symbol")
-                assert not (resting and "doesn't just park" in opened), (opened, said)
+                assert not (resting and "does not just look" in opened), (opened, said)
                 if named := re.search("“(previous|same|next) token”", opened):
                     assert {"previous": "before", "same": "same", "next": "next"}[named[1]] in match[1], (opened, said)
         elif name == "focused":
@@ -156,7 +156,7 @@ def check_captions(found, words, hide):
         if kind == "cross" and name in ("focused", "between") and link:
             assert 100 * float(link[1]) + 1 >= int(match[1]), said
         assert said.count("exception") <= 1 and not ("now hidden" in said and "of its attention" in said), said
-    if "doesn't just park" in opened and most and f"head {most[1]}, " not in opened:
+    if "does not just look" in opened and most and f"head {most[1]}, " not in opened:
         values = metrics.values
         resting = values["first"] + values.get("end", np.zeros_like(values["first"]))
         assert resting[0, int(most[1]) - 1] > 0.5, "the most focused one of all is another only if it rests"

@@ -147,7 +147,7 @@ def test_effect_sentence_uses_the_measured_numbers(small_translator):
     worst = int(np.abs(effect.step_change).argmax())
     assert f"token {worst + 1}, “" in says
     given = describe_effect(effect, off, given=True)
-    assert "one that you gave" in given and "from token" not in given
+    assert "Your own translation" in given and "from token" not in given
 
 
 def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
@@ -181,7 +181,7 @@ def test_caption_names_the_most_and_least_important_heads(small_translator):
     assert len(table) == len(all_heads(small_translator.config))
     says = describe_importance(found, small_translator.config)
     worst = table.loc[table["measured"].idxmin()]
-    assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
+    assert f"layer {worst['layer']}, head {worst['head']} most: without this head, the log-prob" in says
     assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
     assert "nats. Without" in says

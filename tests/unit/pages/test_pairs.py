@@ -25,7 +25,7 @@ def test_pair_differs_in_one_word_and_shares_its_subject(pair):
 
 
 def test_translations_are_compared_word_by_word():
-    assert translations_differ("Ich bin da.", "Ich bin da.") == "Both have the same translation."
+    assert translations_differ("Ich bin da.", "Ich bin da.") == "Both sentences have the same translation."
     assert "**müde** / **breit**" in translations_differ("weil es müde war.", "weil es breit war.")
     assert "**—** / **sehr**" in translations_differ("Es ist da.", "Es ist sehr da.")
     assert r"\*" in translations_differ("a *x* b", "a y b"), "shown as itself"
