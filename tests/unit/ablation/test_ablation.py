@@ -1,5 +1,3 @@
-"""Tests of the effect of an edit, the importance of every head, and the removal of heads in turn."""
-
 from __future__ import annotations
 
 import copy
@@ -37,13 +35,13 @@ def attention_of_one_position(heads, width):
 
 
 def hooks(**factors):
-    """Hooks that change a layer of the encoder; each factor is [B, H, 1, 1]."""
+    """Return hooks for encoder layer 0. Each factor has the shape [B, H, 1, 1]."""
     by_kind = {name: {"encoder": factor[:, None, :, 0, 0]} for name, factor in factors.items()}
     return Hooks(Edits((AS_TRAINED,), **by_kind), None, "encoder", layer=0)
 
 
-def test_removing_a_head_removes_only_its_output():
-    """The output projection mixes all coordinates, so a head is not a block of the output."""
+def test_removing_a_head_removes_only_its_contribution_to_the_output():
+    """The output projection mixes all coordinates, so removing one head changes every coordinate of the output."""
     torch.manual_seed(4)
     attention = MultiHeadAttention(12, 3, dropout=0.0, kind="encoder").eval()
     x = torch.randn(2, 5, 12)
@@ -59,7 +57,7 @@ def test_removing_a_head_removes_only_its_output():
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
 
 
-def test_zeroing_weights_values_or_output_has_the_same_effect():
+def test_zeroing_the_weights_values_or_output_of_a_head_has_the_same_effect():
     attention, x = attention_of_one_position(3, 12)
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
@@ -76,7 +74,7 @@ def test_zeroing_weights_values_or_output_has_the_same_effect():
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
 
-def test_sublayer_with_all_heads_off_writes_only_its_bias():
+def test_attention_with_all_heads_off_outputs_only_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
     off = attention(x, hooks=hooks(gates=torch.zeros(1, 4, 1, 1)))
@@ -107,20 +105,20 @@ def test_ablation_scores_match_the_traces_and_their_definitions(shaped_translato
     np.testing.assert_array_equal(scores.ranks[0], (q > taken[:, None]).sum(-1) + 1)
 
 
-def test_empty_list_of_variants_gives_an_empty_result(small_translator):
+def test_scoring_no_interventions_gives_an_empty_result(small_translator):
     scores = small_translator.score(TEXT, TARGET, [])
     assert scores.change.shape == (0,) and len(scores.baseline)
 
 
 @pytest.fixture(scope="module")
 def precise(small_config):
-    """Return a float64 model with a source, the decoder input and the expected output."""
+    """Return a float64 model, its source ids, its decoder input ids and the expected output ids."""
     torch.manual_seed(5)
     model = build(small_config).eval().requires_grad_(False).double()
     return model, torch.tensor([[7, 9, 30, 3]]), torch.tensor([[2, 8, 40]]), torch.tensor([8, 40, 3])
 
 
-def test_gradient_equals_a_central_difference(precise):
+def test_gate_gradients_match_central_differences(precise):
     model, source, target, predicted = precise
     gradients = gate_gradients(model, source, target, predicted)
     step = 1e-4
@@ -138,8 +136,8 @@ def test_gradient_equals_a_central_difference(precise):
         assert float(gradients[kind][layer, head]) == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
-def test_sum_of_gate_gradients_equals_the_gradient_times_the_output(precise):
-    """Follows from Euler's theorem, because the sub-layer without its bias is linear in the gates of its heads."""
+def test_gate_gradients_add_up_to_the_gradient_times_the_attention_output(precise):
+    """Follows from Euler's theorem: without its bias, the sub-layer is linear in the gates of its heads."""
     model, source, target, predicted = precise
     gradients, caught = gate_gradients(model, source, target, predicted), []
     attention = model.decoder_layers[1].cross_attention.out_projection
@@ -157,8 +155,8 @@ def test_sum_of_gate_gradients_equals_the_gradient_times_the_output(precise):
     assert float(gradients["cross"][1].sum()) == pytest.approx(float(expected), rel=1e-6)
 
 
-def test_gradient_estimate_of_a_quadratic_loss_is_twice_the_effect():
-    """Two heads write (1, 0) and (0, 2), and the loss is |o|^2 / 2."""
+def test_gradient_estimate_for_a_quadratic_loss_is_twice_the_measured_effect():
+    """The two heads write (1, 0) and (0, 2), and the loss is |output|^2 / 2."""
     attention = MultiHeadAttention(2, 2, dropout=0.0, kind="encoder").eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
     memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
@@ -178,7 +176,7 @@ def test_gradient_estimate_of_a_quadratic_loss_is_twice_the_effect():
 
 
 @pytest.mark.thorough
-def test_estimated_head_importance_agrees_with_the_measurement(shipped):
+def test_estimated_head_importance_agrees_with_measured_importance(shipped):
     found = head_importance(shipped, "The old man gave his dog a bone yesterday.")
     assert found.agreement > 0.9, "the two are different numbers of the same thing"
     off = shipped.trace(
@@ -188,7 +186,7 @@ def test_estimated_head_importance_agrees_with_the_measurement(shipped):
     assert (flattened(found.measured) > 0).any() and (flattened(found.measured) < 0).any(), "both signs exist"
 
 
-def test_effect_combines_the_numbers_of_its_runs(small_translator):
+def test_effect_of_an_intervention_combines_the_results_of_its_model_runs(small_translator):
     changes = Interventions(gates={("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0})
     effect = effect_of(small_translator, TEXT, changes)
     assert effect.before.equals(small_translator.trace(TEXT))
@@ -205,8 +203,8 @@ def test_effect_combines_the_numbers_of_its_runs(small_translator):
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
 
 
-def test_effect_runs_each_model_once_per_translation(small_translator):
-    """The encoder runs three times: unchanged, changed, and for the changed model's own translation."""
+def test_measuring_an_intervention_runs_the_encoder_three_times(small_translator):
+    """One pass each for the unchanged model, the edited model, and the edited model's own translation."""
     changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
     counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
         lambda *_: read.append(1)
@@ -232,14 +230,14 @@ def test_suggested_heads_change_the_translation_when_switched_off(shipped):
 
 @pytest.fixture(scope="module")
 def drawing(small_translator):
-    """A translator with other sentences for resampling."""
+    """Return a translator with head outputs from other sentences, which resample ablation needs."""
     found = copy.copy(small_translator)
     traces = (small_translator.trace(text, TARGET, details=True) for text in ("I have a dream.", "A dog.", TEXT))
     found.means = HeadMeans.over(traces, small_translator.version, "made up")
     return found
 
 
-def test_resampled_effect_covers_all_its_draws(drawing):
+def test_resample_ablation_effect_combines_all_draws(drawing):
     changes = Interventions({("cross", 2, 1): 0.0, ("encoder", 0, 0): 0.0}, "resample", seed=4)
     effect = effect_of(drawing, TEXT, changes, draws=5)
     runs = [replace(changes, draw=number) for number in range(5)]
@@ -256,7 +254,7 @@ def test_resampled_effect_covers_all_its_draws(drawing):
     assert again.translations == effect.translations and np.array_equal(again.step_changes, effect.step_changes)
 
 
-def test_resampled_importance_uses_the_same_draws_for_every_head(drawing):
+def test_resample_ablation_uses_the_same_draws_for_every_head(drawing):
     found = head_importance(drawing, TEXT, TARGET, mode="resample", seed=4, draws=3)
     head = ("cross", 2, 1)
     changes = draws_of(Interventions({head: 0.0}, "resample", seed=4), 3)
@@ -279,7 +277,7 @@ def test_resampled_importance_uses_the_same_draws_for_every_head(drawing):
     )
 
 
-def test_interval_over_draws_uses_the_t_distribution():
+def test_confidence_interval_over_draws_uses_the_t_distribution():
     from scipy import stats
 
     values = np.random.default_rng(2).normal(3, 1, size=(8, 2))
@@ -291,7 +289,7 @@ def test_interval_over_draws_uses_the_t_distribution():
         over_draws(values[:1])
 
 
-def test_heads_are_removed_one_after_the_other(small_translator):
+def test_removal_curve_removes_heads_cumulatively(small_translator):
     found = head_importance(small_translator, TEXT, TARGET)
     order = least_important_first(small_translator.config, found.measured)
     changes = [found.measured[kind][layer, head] for kind, layer, head in order]
@@ -310,7 +308,7 @@ def test_heads_are_removed_one_after_the_other(small_translator):
     assert other.log_probs[-1] == pytest.approx(curve.log_probs[-1], abs=1e-4)
 
 
-def test_sentence_statistics_survive_saving_and_loading(small_translator):
+def test_importance_statistics_survive_saving_and_loading(small_translator):
     texts = [TEXT, "I have a dream.", "A dog."]
     found = importance_statistics(small_translator, texts)
     each = [head_importance(small_translator, text) for text in texts]
@@ -318,7 +316,7 @@ def test_sentence_statistics_survive_saving_and_loading(small_translator):
     np.testing.assert_allclose(found.measured["cross"].mean, mean)
     assert (found.measured["cross"].low <= mean).all() and (mean <= found.measured["cross"].high).all()
     np.testing.assert_allclose((found.magnitude["encoder"] ** 2).sum(axis=-1), 1)
-    # The size is computed per sentence (Michel et al. 2019, equation 2), so that two signs do not cancel.
+    # Magnitudes are taken per sentence (Michel et al. 2019, equation 2), so that opposite signs do not cancel.
     sizes = np.mean([np.abs(one.estimated["cross"]) for one in each], axis=0)
     assert (sizes > np.abs(np.mean([one.estimated["cross"] for one in each], axis=0)) + 1e-9).any()
     np.testing.assert_allclose(found.magnitude["cross"], normalised_by_layer(sizes))
@@ -331,7 +329,7 @@ def test_sentence_statistics_survive_saving_and_loading(small_translator):
         importance_statistics(small_translator, [])
 
 
-def test_bootstrap_interval_matches_the_interval_of_the_mean():
+def test_bootstrap_interval_matches_the_normal_interval_of_the_mean():
     values = np.random.default_rng(0).normal(size=(400, 2))
     found = bootstrap(values)
     np.testing.assert_allclose(found.high - found.low, 2 * 1.96 / 20, rtol=0.1)
@@ -339,7 +337,7 @@ def test_bootstrap_interval_matches_the_interval_of_the_mean():
 
 
 @ONE_SHAPE
-def test_variant_has_the_same_score_alone_and_in_a_chunk(shaped_translator):
+def test_intervention_has_the_same_score_alone_and_in_a_batch(shaped_translator):
     source, target, predicted = shaped_translator.given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8
     with torch.inference_mode():
