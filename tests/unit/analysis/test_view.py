@@ -15,7 +15,7 @@ def trace(small_translator):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
+def test_attention_rows_sum_to_one_in_every_view(trace, kind, words, special):
     view = view_of(trace, kind, words=words, special=special)
     assert view.weights.shape == (view.layers, view.heads, len(view.axes.rows), len(view.axes.columns))
     assert view.mask.shape == view.weights.shape[2:]
@@ -27,7 +27,7 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_view_without_merging_or_hiding_equals_the_trace(trace, kind):
+def test_view_without_merging_or_hiding_matches_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
     assert [group[0] for group in view.axes.rows] == list(trace.query_tokens(kind))

@@ -1,5 +1,3 @@
-"""Tests of the most telling head and row, with which a page opens."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -16,20 +14,19 @@ SIZE = 10
 
 
 def telling(made_up_trace, *maps):
-    """Return the most telling head of an encoder layer with these heads."""
     trace = made_up_trace(WORDS, WORDS, encoder=np.array([maps]))
     return telling_head(trace, head_metrics(trace, "encoder", SCORES))
 
 
 def mixed(weights, share):
-    """Return a map that is the given one to a share and even otherwise."""
+    """Return a map with the given share of its attention from `weights` and the rest spread uniformly."""
     return share * weights + (1 - share) / SIZE
 
 
 PREVIOUS, SAME, NEXT = (np.eye(SIZE)[np.clip(np.arange(SIZE) + offset, 0, SIZE - 1)] for offset in (-1, 0, 1))
 EVEN = np.full((SIZE, SIZE), 1 / SIZE)
 END, FIRST = (np.eye(SIZE)[[column] * SIZE] for column in (-1, 0))
-# All queries look at the same few words, a pattern that has no name.
+# All queries attend to the fourth word, a pattern without a name.
 THIRD = np.eye(SIZE)[[3] * SIZE]
 
 
@@ -39,16 +36,16 @@ def test_named_head_is_preferred_to_a_more_confident_one(made_up_trace):
     assert found.confidence < 0.8
 
 
-def test_most_telling_head_has_the_plainest_name_and_the_clearest_attention(made_up_trace):
+def test_default_head_has_the_simplest_name_and_the_highest_confidence(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
-    # The head is confident about other words too, so its name would surprise a user.
+    # The confident head follows its name in only some rows, so its name would surprise a user.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
 
 
-def test_without_named_heads_the_most_confident_head_off_the_sinks_is_chosen(made_up_trace):
+def test_most_confident_head_that_is_not_an_attention_sink_is_chosen_if_none_is_named(made_up_trace):
     unnamed = 0.5 * THIRD + 0.5 * EVEN
     assert telling(made_up_trace, EVEN, 0.3 * THIRD + 0.7 * EVEN, unnamed).head == 2
     resting = 0.55 * END + 0.45 * THIRD
@@ -63,28 +60,28 @@ def test_most_confident_head_is_chosen_if_all_attend_to_the_end_symbol(made_up_t
     assert not telling(made_up_trace, END, THIRD).rests
 
 
-def test_sentence_without_words_opens_at_the_first_head(made_up_trace):
+def test_default_head_of_an_empty_sentence_is_the_first_head(made_up_trace):
     trace = made_up_trace([], [])
     found = telling_head(trace, head_metrics(trace, "decoder", SCORES))
     assert (found.layer, found.head, found.name) == (0, 0, "") and np.isnan(found.confidence)
 
 
 def crossing(made_up_trace, *maps):
-    """Return the most telling head of a cross-attention layer of four words and the end symbol; rows are steps."""
+    """Return the default cross-attention head for four words and the end symbol; each digit is the column of a step."""
     maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
     return telling_head(trace, head_metrics(trace, "cross", SCORES))
 
 
-def test_cross_attention_opens_at_the_head_that_agrees_with_the_others(made_up_trace):
-    # The first head is the most certain, except for the word that most heads align differently.
+def test_default_cross_attention_head_agrees_best_with_the_other_heads(made_up_trace):
+    # The first head attends with certainty, but most heads align one word differently.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)
 
 
-def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_up_trace):
+def test_head_that_aligns_the_previous_word_is_chosen_only_if_no_other_head_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # All heads together decide the alignment. Here the even heads decide it for the steps.
+    # The average head aligns at the predicting step, although none of these heads has an alignment share above 0.5.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
@@ -94,14 +91,14 @@ def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_
     assert telling_head(trace, metrics).head == 0
 
 
-def test_most_telling_head_is_computed_once(made_up_trace):
+def test_default_head_is_computed_once(made_up_trace):
     trace = made_up_trace(WORDS, WORDS)
     metrics = head_metrics(trace, "cross", SCORES)
     assert telling_head(trace, metrics) is telling_head(trace, metrics)
 
 
-def test_opened_head_looks_at_the_verb_of_the_first_example(shipped):
-    """Erasing "cross" lowers "überquerte" most; layer 4, head 4, the most certain head, never looks at it."""
+def test_default_cross_attention_head_aligns_the_verb_of_the_first_example(shipped):
+    """Layer 4, head 4 is the most confident head, but never attends to "cross", which "überquerte" depends on."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     words = [token.text for token in trace.source_tokens]
@@ -113,7 +110,7 @@ def test_opened_head_looks_at_the_verb_of_the_first_example(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shipped_model_has_a_telling_head(shipped, kind):
+def test_shipped_model_has_a_confident_default_head(shipped, kind):
     for text in ("I have a dream.", "The animal didn't cross the street because it was too tired."):
         trace = shipped.trace(text)
         metrics = head_metrics(trace, kind, shipped.tokenizer.scores)
@@ -124,6 +121,6 @@ def test_shipped_model_has_a_telling_head(shipped, kind):
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 
 
-def test_most_telling_head_exists_for_every_attention_kind():
+def test_every_attention_kind_has_the_metrics_that_choose_the_default_head():
     for kind in KINDS:
         assert {"confidence", "first"} <= {metric.name for metric in metrics_of(kind)}

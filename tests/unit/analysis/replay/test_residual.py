@@ -24,7 +24,7 @@ def of_the_model(model, layer, part, x, memory):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayers_equal_the_model(shaped_translator, shaped_trace, stack):
+def test_recomputed_sublayers_match_the_model(shaped_translator, shaped_trace, stack):
     model, weights = shaped_translator._model, shaped_translator.weights()
     source = torch.tensor([[token.id for token in shaped_trace.source_tokens]])
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
@@ -47,7 +47,7 @@ def test_sublayers_equal_the_model(shaped_translator, shaped_trace, stack):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(shaped_translator, shaped_trace, stack):
+def test_residual_sizes_are_norms_of_the_residual_stream_and_sublayer_outputs(shaped_translator, shaped_trace, stack):
     weights = shaped_translator.weights()
     sizes = stream_sizes(shaped_trace, weights, stack)
     stream = shaped_trace.residual_stream(stack)
@@ -58,7 +58,7 @@ def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(shaped_trans
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_output_of_a_stack_equals_the_model(shaped_translator, shaped_trace, stack):
+def test_recomputed_stack_output_matches_the_model(shaped_translator, shaped_trace, stack):
     model = shaped_translator._model
     last = torch.tensor(shaped_trace.residual_stream(stack)[-1])
     expected = (model.encoder_norm if stack == "encoder" else model.decoder_norm)(last)

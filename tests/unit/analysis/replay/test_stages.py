@@ -22,7 +22,7 @@ def found(shaped_translator, shaped_trace):
 
 
 def run_again(translator, trace):
-    """Run the model's own forward pass; return its records, both outputs, and the logits."""
+    """Run the model's forward pass. Return the recorded tensors, the outputs of both stacks, and the logits."""
     model, record = translator._model, Recorder(details=True)
     source, target = (
         torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
@@ -33,7 +33,7 @@ def run_again(translator, trace):
     return record.tensors, memory, hidden, model.generator(hidden)
 
 
-def test_shape_letters_of_every_stage_match_its_tensor(shaped_translator, shaped_trace, found):
+def test_every_stage_tensor_has_its_stated_shape(shaped_translator, shaped_trace, found):
     config = shaped_translator.config
     sizes = {
         "B": 1,
@@ -51,7 +51,7 @@ def test_shape_letters_of_every_stage_match_its_tensor(shaped_translator, shaped
         assert stage.name and (stage.layer is None or stage.layer == LAYER)
 
 
-def test_attention_stages_equal_the_model(shaped_translator, shaped_trace, found):
+def test_attention_stages_match_the_model(shaped_translator, shaped_trace, found):
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     for kind, prefix in (
         ("encoder", "encoder.self_attention"),
@@ -75,7 +75,7 @@ def test_attention_stages_equal_the_model(shaped_translator, shaped_trace, found
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayer_stages_equal_the_model(shaped_translator, shaped_trace, found, stack):
+def test_sublayer_stages_match_the_model(shaped_translator, shaped_trace, found, stack):
     tensors, *_ = run_again(shaped_translator, shaped_trace)
     model = shaped_translator._model
     layer = (model.encoder_layers if stack == "encoder" else model.decoder_layers)[LAYER]
@@ -105,7 +105,7 @@ def test_sublayer_stages_equal_the_model(shaped_translator, shaped_trace, found,
         np.testing.assert_allclose(handed_on, after.numpy(), atol=1e-5)
 
 
-def test_input_and_output_stages_equal_the_model(shaped_translator, shaped_trace, found):
+def test_input_and_output_stages_match_the_model(shaped_translator, shaped_trace, found):
     tensors, memory, hidden, logits = run_again(shaped_translator, shaped_trace)
     np.testing.assert_allclose(found["encoder.output"].array, memory.numpy(), atol=1e-5)
     np.testing.assert_allclose(found["decoder.output"].array, hidden.numpy(), atol=1e-5)
@@ -125,7 +125,7 @@ def test_input_and_output_stages_equal_the_model(shaped_translator, shaped_trace
         np.testing.assert_allclose(entered, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
 
 
-def test_stages_are_in_teaching_order(found):
+def test_stages_are_in_the_order_of_computation(found):
     order = list(found)
     assert order[0] == "encoder.pieces" and order[-1] == "generator.words"
     for first, then in (
@@ -145,7 +145,7 @@ def test_stages_are_in_teaching_order(found):
 
 
 @ONE_SHAPE
-def test_stages_of_a_run_without_mask_or_positions_say_so(shaped_translator):
+def test_stages_reflect_a_disabled_mask_and_disabled_positions(shaped_translator):
     interventions = Interventions(decoder_mask=False, positions=False)
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
     found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}
