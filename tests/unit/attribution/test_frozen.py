@@ -1,5 +1,3 @@
-"""Tests that a frozen run computes the same as the model, and leaves it unchanged."""
-
 from __future__ import annotations
 
 import pytest
@@ -12,7 +10,7 @@ from transformer.attribution.objective import embed, tokens_of
 
 
 @pytest.mark.parametrize("gradients", [True, False], ids=["written out", "fused"])
-def test_frozen_run_computes_the_same_as_the_model(shaped_translator, shaped_trace, gradients):
+def test_frozen_run_matches_the_model_output(shaped_translator, shaped_trace, gradients):
     model = shaped_translator._model
     source, prefix = (ids[None] for ids in tokens_of(shaped_trace, torch.device("cpu")))
     with torch.inference_mode():
