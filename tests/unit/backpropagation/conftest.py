@@ -1,5 +1,3 @@
-"""Random parameters and padded batches for models of every kind."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -9,7 +7,7 @@ from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
-# Together they have every option of a configuration; the last two are as deep as the shipped model.
+# Together, these configurations cover every option. The last two are as deep as the shipped model.
 CONFIGS = {
     "pre": {"tied_embeddings": "all"},
     "post": {
@@ -34,7 +32,7 @@ VOCABULARY = 11
 
 
 def random_parameters(config: TransformerConfig, seed: int = 0) -> dict[str, np.ndarray]:
-    """Return float64 parameters for which every part matters: no gain is 1, no bias 0, no attention even."""
+    """Return random float64 parameters, so that no norm gain is 1, no bias is 0 and no attention is uniform."""
     rng = np.random.default_rng(seed)
     parameters = {}
     for name, parameter in Transformer(config).named_parameters():

@@ -15,14 +15,14 @@ def test_softmax_matches_the_lecture_example():
 
 
 @pytest.mark.parametrize("size", [1.0, 1e4])
-def test_softmax_equals_the_softmax_of_the_model(size):
+def test_numpy_softmax_matches_the_softmax_of_the_model(size):
     scores = size * np.random.default_rng(1).standard_normal((3, 6, 6))
     for allowed in (None, np.tri(6, dtype=bool), np.zeros((6, 6), dtype=bool)):
         expected = masked_softmax(torch.tensor(scores), None if allowed is None else torch.tensor(allowed))
         np.testing.assert_allclose(softmax(scores, allowed), expected.numpy(), atol=1e-12)
 
 
-def test_masked_cells_are_exactly_zero():
+def test_softmax_gives_masked_cells_exactly_zero():
     allowed = np.tri(4, dtype=bool)
     weights = softmax(np.arange(16.0).reshape(4, 4), allowed)
     assert (weights[~allowed] == 0).all() and (weights[allowed] > 0).all()
