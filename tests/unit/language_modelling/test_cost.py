@@ -1,5 +1,3 @@
-"""Tests that the stated cost of attention to a long text equals the memory that the implementation allocates."""
-
 from __future__ import annotations
 
 from math import prod
@@ -48,20 +46,20 @@ def test_measured_memory_matches_the_formula(attention, length):
     found = measure(model, length, repeats=1)
     assert (found.attention, found.length) == (attention, length)
     assert found.weights == 4 * cells(model.config, length)
-    # Local attention pads the last block.
+    # Local attention pads the last block to full length.
     read = -(-length // 16) * 16 if attention == "local" and length > 16 else keys(model.config, length)
     assert found.keys_and_values == 2 * 4 * 8 * read
     assert found.seconds > 0
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_training_keeps_no_tensor_larger_than_the_map(attention):
-    """The limit is the map of one head. The backward pass keeps tensors, so this finds a mask over a full product."""
+def test_training_stores_no_tensor_larger_than_the_attention_map(attention):
+    """Tensors saved for the backward pass would reveal a mask applied to a full-size product."""
     model, sizes = small(attention).train(), []
     tokens = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
         model(None, tokens).sum().backward()
-    # Shape [B, H, T, S]; the others depend only on positions.
+    # Only tensors of shape [B, H, T, S], such as masks and weights.
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
 
 
@@ -71,7 +69,7 @@ def test_cost_measurement_skips_lengths_that_need_too_much_memory():
     assert [(each.length, each.attention) for each in found] == [
         (length, attention) for length in lengths for attention in ATTENTIONS
     ]
-    # A pass may take half of it.
+    # A pass may use half of the available memory.
     enough = 2 * peak_bytes(configuration("full"), 16)
     found = list(measurements(lengths, repeats=1, available=enough))
     assert {each.length for each in found if each.attention == "full"} == {8, 16}
@@ -80,19 +78,18 @@ def test_cost_measurement_skips_lengths_that_need_too_much_memory():
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 1.5, 2.0])
-def test_slope_is_the_exponent_of_a_power(exponent):
+def test_slope_is_the_exponent_of_a_power_law(exponent):
     lengths = [64, 128, 256, 1024]
     assert slope(lengths, [7.5 * length**exponent for length in lengths]) == pytest.approx(exponent)
 
 
-def test_slope_equals_the_least_squares_fit():
-    """The reference is numpy's own fit of a line."""
+def test_slope_matches_the_least_squares_fit():
     lengths, rng = [64, 128, 256, 512], np.random.default_rng(1)
     values = [length**1.7 * rng.uniform(0.5, 2) for length in lengths]
     assert slope(lengths, values) == pytest.approx(np.polyfit(np.log(lengths), np.log(values), 1)[0])
 
 
-def test_single_length_has_no_slope():
+def test_slope_of_a_single_length_raises_an_error():
     with pytest.raises(ValueError, match="a slope needs at least two different lengths, not 1"):
         slope([64, 64], [1.0, 2.0])
 
@@ -107,13 +104,13 @@ def test_slope_is_fitted_to_the_long_texts_only():
     assert slopes(costs, "keys_and_values", first=16) == pytest.approx({"full": 1.0})
 
 
-def test_cost_recording_survives_saving_and_loading():
+def test_recorded_costs_survive_saving_and_loading():
     costs = Cost("full", 64, 7, 6, 0.5), Cost("local", 64, 5, 6, 0.25)
     recorded = RecordedCosts(costs, "a model", "two cores", "a command")
     assert RecordedCosts.from_json(recorded.to_json()) == recorded
 
 
-def test_recorded_bytes_on_the_page_match_the_formula():
+def test_shipped_cost_measurements_match_the_formula():
     recorded = RecordedCosts.from_json((ASSETS / "attention_costs.json").read_text(encoding="utf-8"))
     assert [(each.length, each.attention) for each in recorded.costs] == [
         (length, attention) for length in LENGTHS for attention in ATTENTIONS

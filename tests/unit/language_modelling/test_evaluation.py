@@ -1,5 +1,3 @@
-"""Tests that perplexities equal those of the texts one by one, and simpler models count as documented."""
-
 from __future__ import annotations
 
 import math
@@ -31,8 +29,8 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
-def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
-    """Also where padding is an ordinary token, as in GPT-2."""
+def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gpt2_folder, huggingface):
+    """In GPT-2, the padding token is an ordinary token."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
     texts = [*readable(loaded, SENTENCES)[0], "A."]
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]
@@ -46,7 +44,7 @@ def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trai
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
 
 
-def test_evaluation_counts_too_long_texts_separately(trained):
+def test_evaluation_sets_aside_texts_that_are_too_long(trained):
     assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
@@ -66,11 +64,11 @@ def test_bigram_probabilities_sum_to_one():
 
 def test_bigram_probability_matches_its_formula():
     model = Bigrams([[3, 4], [3, 5], [3, 4]], size=8, start=2)
-    # 4 or 5 follows 3 three times, in two kinds; of 6 tokens and 8 added ones, 4 has 2 + 1.
+    # Token 3 is followed three times, by 2 different tokens. With add-one counts, 4 has 3 of 14 occurrences.
     expected = (2 - DISCOUNT + DISCOUNT * 2 * 3 / 14) / 3
     assert math.exp(model.log_prob([3, 4]) - model.log_prob([3])) == pytest.approx(expected)
     assert math.exp(model.log_prob([3])) == pytest.approx((3 - DISCOUNT + DISCOUNT * 4 / 14) / 3)
-    # No token was seen after 7.
+    # Nothing follows token 7 in the training texts.
     assert math.exp(model.log_prob([7, 4]) - model.log_prob([7])) == pytest.approx(3 / 14)
 
 

@@ -1,5 +1,3 @@
-"""Tests that a GPT-2 folder is read within limits, or rejected in one line with the reason."""
-
 from __future__ import annotations
 
 import json
@@ -32,7 +30,7 @@ def reweighted(folder, change):
     save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
 
 
-def test_old_gpt2_files_load_as_the_same_model(folder, imported):
+def test_gpt2_files_in_the_old_format_load_as_the_same_model(folder, imported):
     def old(weights):
         weights = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
         return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}
@@ -72,7 +70,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_damaged_and_contradictory_folders_are_rejected_in_one_line(folder, wrong):
+def test_invalid_gpt2_folder_gives_a_one_line_error(folder, wrong):
     change, message = WRONG[wrong]
     change(folder)
     with pytest.raises(CheckpointError) as error:

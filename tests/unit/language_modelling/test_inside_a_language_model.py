@@ -1,7 +1,3 @@
-"""The forward pass of a language model recomputed in numpy. Every stage equals the model's records and the results of
-its own parts.
-"""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -25,7 +21,7 @@ from transformer.model.transformer import build
 
 TEXT = "the house is small and the house is big."
 LAYER, HEAD = 1, 2
-# Together they have every option that changes the computation inside a layer.
+# Together, these models cover every option that changes the computation inside a layer.
 SHAPES = {
     "gpt2": {},
     "post": {"norm": "post", "positions": "sinusoidal", "activation": "relu", "scale_embedding": True},
@@ -35,7 +31,7 @@ SHAPES = {
 
 @pytest.fixture(scope="module", params=SHAPES)
 def loaded(request, sentencepiece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
-    """Load the models in double precision, so that the two can agree to a millionth at any size of the numbers."""
+    """Models in double precision, so that numbers of any magnitude agree to a millionth."""
     if request.param == "gpt2":
         found = read_gpt2(Folder(gpt2_folder))
         model, tokenizer = found.model, found.tokenizer
@@ -67,7 +63,7 @@ def found(loaded, trace):
 
 @pytest.fixture(scope="module")
 def again(loaded, trace):
-    """Return the records and the logits of the model's own forward pass."""
+    """Return the recorded tensors and the logits of the model's own forward pass."""
     record = Recorder(details=True)
     logits = loaded.model(None, torch.tensor([[token.id for token in trace.target_tokens]]), record=record)
     return record.tensors, logits
@@ -77,7 +73,7 @@ def same(ours, theirs):
     np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-6, atol=1e-6)
 
 
-def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
+def test_language_model_has_only_decoder_stages(loaded, trace, found):
     config = loaded.model.config
     assert trace.stacks == ("decoder",) and trace.parts("decoder") == ("self_attention", "feed_forward")
     order = list(found)
@@ -97,7 +93,7 @@ def test_stages_belong_to_one_stack_without_a_source(loaded, trace, found):
         assert not {"encoder", "decoder"} & set(stage.name.split())
 
 
-def test_input_and_output_stages_equal_the_model(loaded, found, again):
+def test_input_and_output_stages_match_the_model(loaded, found, again):
     tensors, logits = again
     config = loaded.model.config
     way_in = found["decoder.scaled" if config.scale_embedding else "decoder.tokens"].array
@@ -105,14 +101,14 @@ def test_input_and_output_stages_equal_the_model(loaded, found, again):
         way_in = way_in + found["decoder.positions"].array
     same(way_in, tensors["decoder.residual"][0])
     same(found["decoder.output"].array, loaded.model.decoder_norm(tensors["decoder.residual"][-1]))
-    # These stages use single precision, as a model in use does.
+    # Logits and probabilities are computed in single precision, as in the app.
     np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
     assert np.array_equal(found["generator.words"].array, logits.argmax(-1).numpy())
     assert found["generator.logits"].formula == r"z = y E^\top", "the table of the first step, once more"
 
 
-def test_stages_of_a_layer_equal_the_model(loaded, trace, found, again):
+def test_layer_stages_match_the_model(loaded, trace, found, again):
     tensors, _ = again
     layer, pre = loaded.model.decoder_layers[LAYER], loaded.model.config.norm == "pre"
     stream = tensors["decoder.residual"][2 * LAYER :]
@@ -141,7 +137,7 @@ def test_stages_of_a_layer_equal_the_model(loaded, trace, found, again):
         same(found[f"decoder.{part}.{'residual' if pre else 'norm'}"].array, after)
 
 
-def test_cell_and_its_row_match_the_model(loaded, trace):
+def test_recomputed_cell_and_row_match_the_model(loaded, trace):
     weights = loaded.weights()
     at = LAYER, HEAD, 7, 3
     one, whole = cell(trace, weights, "decoder", *at), contributions(trace, weights, "decoder", LAYER)
@@ -155,7 +151,7 @@ def test_cell_and_its_row_match_the_model(loaded, trace):
     )
 
 
-def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(loaded, trace, again):
+def test_residual_sizes_are_norms_of_the_residual_stream_and_sublayer_outputs(loaded, trace, again):
     sizes = stream_sizes(trace, loaded.weights(), "decoder")
     stream = torch.cat(again[0]["decoder.residual"]).numpy()
     np.testing.assert_allclose(sizes.stream, np.linalg.norm(stream, axis=-1), rtol=1e-6)
@@ -168,7 +164,7 @@ def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_tokens == trace.predicted_tokens
-    # Before the first attention no token sees another.
+    # Scores of the first layer do not depend on other tokens yet.
     np.testing.assert_array_equal(unmasked.detail("decoder", "scores")[0], trace.detail("decoder", "scores")[0])
     assert not np.allclose(unmasked.log_probs, trace.log_probs)
     listed = {stage.key: stage for stage in stages(unmasked, loaded.weights())}
@@ -176,6 +172,6 @@ def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
     assert trace_text(loaded, TEXT)[1].equals(trace), "the next run is masked as before"
 
 
-def test_trace_names_its_model(trace):
+def test_text_of_a_trace_is_its_source_if_it_has_one(trace):
     assert trace.text == trace.target_text
     assert replace(trace, source_text="x", source_tokens=trace.target_tokens).text == "x"

@@ -1,5 +1,3 @@
-"""Tests that a trace of a language model has the model's numbers, and has one kind of attention."""
-
 from __future__ import annotations
 
 import io
@@ -45,7 +43,7 @@ def loaded(tmp_path_factory, sentencepiece_tokenizer):
 
 
 @pytest.mark.parametrize("vocabulary", ["loaded", "gpt2"])
-def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
+def test_word_labels_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     if vocabulary == "gpt2":
         request.getfixturevalue("huggingface")
         loaded = load_language_model(request.getfixturevalue("gpt2_folder"), "cpu")
@@ -64,13 +62,13 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     assert len(trace.target_tokens) > len(axes.columns)
 
 
-def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
+def test_surrogate_pair_is_read_as_one_emoji(loaded):
     expected, trace = trace_text(loaded, "a 🙂 b")
     found, other = trace_text(loaded, "a \ud83d\ude42 b")
     assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)
 
 
-def test_trace_has_the_numbers_of_the_model(loaded):
+def test_trace_of_a_language_model_matches_its_output(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     ids = [token.id for token in score.tokens]
     record = Recorder(details=True)
@@ -85,7 +83,7 @@ def test_trace_has_the_numbers_of_the_model(loaded):
     assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
 
 
-def test_language_model_trace_has_one_kind_and_survives_a_file(loaded):
+def test_language_model_trace_has_one_attention_kind_and_survives_saving(loaded):
     trace = trace_text(loaded, "the house is small.")[1]
     assert trace.kinds == ("decoder",)
     assert (np.triu(trace.decoder, 1) == 0).all() and not np.triu(trace.mask("decoder"), 1).any()
@@ -96,7 +94,7 @@ def test_language_model_trace_has_one_kind_and_survives_a_file(loaded):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_continuation_matches_the_results_computed_for_it(loaded, method):
+def test_trace_of_a_continuation_matches_the_continuation(loaded, method):
     settings = DecodingSettings(method, seed=5, beam_size=3)
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
@@ -106,7 +104,7 @@ def test_continuation_matches_the_results_computed_for_it(loaded, method):
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
     np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
     if method == "greedy":
-        # Except where the most likely token would have broken a character.
+        # The chosen token has rank 1, except where the most likely token would have broken a character.
         likeliest = traced.trace.candidate_ids[-written:, 0]
         whole = [number not in loaded.tokenizer.spelling.parts for number in likeliest.tolist()]
         assert any(whole) and (traced.ranks[whole] == 1).all()
@@ -121,7 +119,7 @@ def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
 
 
 @pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
-def test_too_long_text_is_rejected_in_one_sentence(loaded, text):
+def test_text_too_long_for_the_model_raises_an_error(loaded, text):
     said = rf"has [0-9,]+ (tokens|characters), .* at most {POSITIONS - 1} tokens .* shorten it"
     with pytest.raises(TextError, match=said):
         trace_text(loaded, text)
@@ -139,7 +137,7 @@ def test_text_exactly_at_the_limit_is_accepted(loaded):
         check_length(loaded, text + " the")
 
 
-def test_browser_receives_a_language_models_trace_with_its_head_names(loaded):
+def test_browser_receives_a_language_model_trace_with_head_names(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
     header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))
