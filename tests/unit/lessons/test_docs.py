@@ -1,5 +1,3 @@
-"""Tests that docs/lessons.md is accurate."""
-
 from __future__ import annotations
 
 import re
@@ -15,13 +13,13 @@ TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="u
 
 
 @pytest.mark.thorough
-def test_example_lesson_in_the_document_is_valid_and_true(shipped):
+def test_example_lesson_in_the_docs_is_valid_and_its_claims_hold(shipped):
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     lesson = lesson_of("dream", example)
     assert broken_claims(lesson, shipped) == uncarried_claims(lesson, shipped) == []
 
 
-def test_every_available_name_is_listed():
+def test_docs_list_every_field_and_figure_of_a_lesson():
     for name in (*LESSON_FIELDS, *STEP_FIELDS, *FIGURES):
         assert f"`{name}`" in TEXT or f"[[{name}]]" in TEXT, name
     assert all(f'`"{name}"`' in TEXT for name in NEXT_WHEN)

@@ -1,5 +1,3 @@
-"""Tests of every claim of every shipped lesson, recomputed on the shipped model."""
-
 from __future__ import annotations
 
 import pytest
@@ -21,13 +19,13 @@ STEPS = [
 
 @pytest.mark.parametrize("step", STEPS)
 def test_claim_of_a_shipped_lesson_holds(shipped, step):
-    # Steps of one lesson use the same runs.
+    # Cached, because the steps of a lesson share model runs.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)
     assert set(finding.values) == set(CLAIMS[step.claim].values), "as it was registered"
     question_of(step, finding)
     for text in (step.look_for, step.question, step.reveal):
-        # Values may be sentences; without them a step is short enough by its schema.
+        # Filling in values leaves no placeholder.
         assert "{" not in filled(text, finding.values)
 
 
