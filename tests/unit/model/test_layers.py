@@ -23,7 +23,7 @@ def copy_attention(ours, theirs):
 
 
 def copy_layer(ours, theirs, residuals):
-    """Copy our weights into torch's layer."""
+    """Copy our weights into PyTorch's layer."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.normal_(std=0.3)
@@ -36,13 +36,13 @@ def copy_layer(ours, theirs, residuals):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
-# torch's fast path warns about its own nested tensors; training mode without dropout takes the plain path.
+# Training mode without dropout, because PyTorch's fast path for inference warns about its own nested tensors.
 SAME = {"d_model": 16, "nhead": 4, "dim_feedforward": 24, "dropout": 0.0, "batch_first": True}
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_encoder_layer_matches_torchs(norm, activation):
+def test_encoder_layer_matches_pytorch(norm, activation):
     torch.manual_seed(5)
     ours = EncoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerEncoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
@@ -55,7 +55,7 @@ def test_encoder_layer_matches_torchs(norm, activation):
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_decoder_layer_matches_torchs(norm, activation):
+def test_decoder_layer_matches_pytorch(norm, activation):
     torch.manual_seed(6)
     ours = DecoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerDecoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
