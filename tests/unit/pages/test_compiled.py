@@ -1,4 +1,4 @@
-"""Tests that Streamlit draws compiled charts like the originals, the first time and later."""
+"""Tests that Streamlit renders compiled charts like the originals, at the first and at later times."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def drawn(app: AppTest) -> list[tuple[object, list[tuple[str, bytes]]]]:
 
 
 @pytest.mark.parametrize("kind", ["one", "layers", "side by side", "facets"])
-def test_compiled_chart_is_drawn_like_the_original(kind):
+def test_compiled_chart_is_rendered_like_the_original(kind):
     first, *compiled = drawn(AppTest.from_function(chart_page, kwargs={"kind": kind}, default_timeout=60))
     assert compiled == [first] * 2
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_filled_in_template_is_drawn_like_the_whole_chart(large):
+def test_filled_chart_template_is_rendered_like_the_whole_chart(large):
     charts = drawn(AppTest.from_function(form_page, kwargs={"large": large}, default_timeout=60))
     whole, filled = charts[::2], charts[1::2]
     assert filled == whole

@@ -1,5 +1,3 @@
-"""Tests that a lesson as a file is complete, and that a teacher's markup is escaped."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -20,7 +18,7 @@ def lesson():
     return read_lesson(lesson_files()["one_row"])
 
 
-def test_students_sheet_has_no_answer(shipped, lesson):
+def test_student_worksheet_contains_no_answers(shipped, lesson):
     students, teachers = (sheet(lesson, shipped, answers=answers) for answers in (False, True))
     for step in lesson.steps:
         measured = measured_step(shipped, step)
@@ -54,8 +52,8 @@ def test_markup_in_a_lesson_is_escaped(shipped, lesson):
     ],
     ids=["for students", "with answers", "all of it"],
 )
-def test_unmeasurable_step_is_named_on_the_paper(shipped, lesson, write, broken):
-    """The user would not see an error raised in a download."""
+def test_printed_lesson_names_the_step_that_cannot_be_measured(shipped, lesson, write, broken):
+    """The user would not see an exception that is raised while a download is built."""
     first, second, third, *others = lesson.steps
     changed = (
         replace(third, parameters={**third.parameters, "row": "<b>zebra"})

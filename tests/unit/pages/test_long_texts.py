@@ -1,5 +1,3 @@
-"""Tests of long texts: the numbers and sentences of the page, without drawing it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

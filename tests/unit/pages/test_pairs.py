@@ -1,5 +1,3 @@
-"""Tests of the effect of one changed word."""
-
 from __future__ import annotations
 
 import pytest
@@ -18,7 +16,7 @@ from transformer.analysis.view import view_of
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_pair_differs_in_one_word_and_shares_its_subject(pair):
+def test_sentence_pair_differs_in_one_word_and_shares_its_chosen_word(pair):
     a, b = pair.a.split(), pair.b.split()
     assert len(a) == len(b) and sum(one != other for one, other in zip(a, b, strict=True)) == 1
     assert all(pair.word in [word.strip(".,") for word in words] for words in (a, b))
@@ -36,7 +34,7 @@ def made_up_pair(small_translator):
     return small_translator.trace("The old dog"), small_translator.trace("The old cat")
 
 
-def test_heads_that_look_most_differently_are_found(made_up_pair):
+def test_heads_whose_attention_differs_most_are_listed_first(made_up_pair):
     listed = largest_differences(*made_up_pair)
     assert listed and [each.nats for each in listed] == sorted((each.nats for each in listed), reverse=True)
     for each in listed:
@@ -45,18 +43,18 @@ def test_heads_that_look_most_differently_are_found(made_up_pair):
     assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
 
 
-def test_comparison_excludes_maps_of_different_sizes(small_translator):
+def test_head_comparison_excludes_maps_of_different_sizes(small_translator):
     listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
     assert "encoder" not in {each.kind for each in listed}
 
 
-def test_translation_of_a_word_is_aligned_by_the_mean_head(shipped):
+def test_translation_of_a_word_is_found_by_mean_cross_attention(shipped):
     trace = shipped.trace("I have a dream.")
     assert translated(trace, "dream") == "Traum"
     assert translated(trace, "nightmare") is None
 
 
-def test_page_says_whether_the_translation_resolves_an_ambiguous_word(shipped):
+def test_page_states_whether_the_translation_resolves_an_ambiguous_word(shipped):
     same = shipped.trace("I have a dream.")
     said = resolved(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
@@ -67,7 +65,7 @@ def test_page_says_whether_the_translation_resolves_an_ambiguous_word(shipped):
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_page_states_where_a_word_looks_in_both_sentences(shipped):
+def test_page_states_where_a_word_attends_in_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
     said = looks_from("it", views, 5, 0)

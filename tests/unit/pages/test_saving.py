@@ -1,4 +1,4 @@
-"""Tests that tables as files have every number unchanged and no text that a spreadsheet would compute."""
+"""Tests that saved tables keep every number and contain no text that a spreadsheet would run as a formula."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_csv_text_is_never_a_formula(text):
     assert header == ["token", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
-def test_csv_text_of_half_a_million_digits_is_never_a_formula():
+def test_very_long_csv_text_is_never_a_formula():
     text = "+" + "1" * 500_000 + "x"
     assert harmless(text) == f"'{text}"
 

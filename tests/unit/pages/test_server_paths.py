@@ -1,4 +1,4 @@
-"""Tests that users see no folder of the server."""
+"""Tests that messages never show a path on the server."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_text_around_a_path_in_a_message_is_unchanged(place):
     assert error_text(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 
 
-def test_app_started_at_the_root_of_the_file_system_hides_paths(monkeypatch):
+def test_slashes_are_unchanged_if_the_app_starts_in_the_root_folder(monkeypatch):
     monkeypatch.chdir("/")
     assert without_server_paths("1 / 2 and /etc/x") == "1 / 2 and /etc/x"

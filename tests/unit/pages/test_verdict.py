@@ -1,5 +1,3 @@
-"""Tests of the verdict on an answer."""
-
 from __future__ import annotations
 
 import pytest
