@@ -57,7 +57,7 @@ def test_removing_a_head_removes_only_its_contribution_to_the_output():
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
 
 
-def test_zeroing_the_weights_values_or_output_of_a_head_has_the_same_effect():
+def test_zeroing_the_attention_weights_values_or_output_of_a_head_has_the_same_effect():
     attention, x = attention_of_one_position(3, 12)
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
@@ -81,7 +81,7 @@ def test_attention_with_all_heads_off_outputs_only_its_bias():
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
-def test_ablation_scores_match_the_traces_and_their_definitions(shaped_translator):
+def test_ablation_scores_match_the_traces_and_scipy(shaped_translator):
     from scipy import stats
 
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)]

@@ -71,7 +71,7 @@ def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
 
 
 @ONE_SHAPE
-def test_patching_a_whole_layer_reproduces_the_other_run_in_later_layers(shaped_translator):
+def test_patching_a_whole_layer_makes_later_layers_match_the_other_sentence(shaped_translator):
     other = read(shaped_translator, OTHER)
     encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_tokens))}
     patched = read(shaped_translator, TEXT, patch(encoder, other))

@@ -74,7 +74,7 @@ def test_dot_product_of_positional_encodings_depends_only_on_their_offset(width,
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 
 
-def test_spread_is_positive_if_values_with_one_offset_differ():
+def test_spread_is_positive_if_values_at_the_same_offset_differ():
     found = by_offset(np.array([[1.0, 2.0], [2.0, 4.0]]))
     assert found.mean.tolist() == [2.5, 2.0] and found.spread.tolist() == [3.0, 0.0]
 
@@ -82,7 +82,7 @@ def test_spread_is_positive_if_values_with_one_offset_differ():
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("offset", [0, 1, 3, 17, 500, -4])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_rotation_maps_every_positional_encoding_to_the_one_at_the_offset(width, offset, halves):
+def test_rotation_shifts_positional_encodings_by_the_offset(width, offset, halves):
     matrix = rotation(offset, width, halves=halves)
     table = sinusoids(600, width, halves=halves)
     start = np.arange(10, 90)

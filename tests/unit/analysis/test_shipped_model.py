@@ -24,7 +24,6 @@ def trace(shipped):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_recomputed_attention_matches_the_shipped_model(shipped, trace, kind):
-    """References A13 and A19."""
     weights = shipped.weights()
     for layer in (0, 3, 5):
         found = contributions(trace, weights, kind, layer)

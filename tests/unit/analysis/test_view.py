@@ -44,7 +44,7 @@ def test_hidden_share_equals_the_weight_of_the_hidden_columns(trace):
     np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
 
 
-def test_row_is_rescaled_when_columns_are_hidden():
+def test_attention_row_is_rescaled_when_columns_are_hidden():
     weights, hidden = scaled_rows(np.array([[0.1, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(weights, [[0.2, 0.8], [0, 0]])
     np.testing.assert_allclose(hidden, [0.5, 1.0])

@@ -59,8 +59,8 @@ def distracted_copier(changed_copier) -> Translator:
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
-        # The value projection keeps every other token and subtracts the mean, which layer normalisation would
-        # subtract too.
+        # The value of the end symbol is 0. The other values have a mean of 0, because layer normalisation
+        # would subtract their mean.
         others = torch.ones(tokens.stop)
         others[END] = 0
         value[tokens, tokens] = torch.diag(others) - torch.outer(others, others) / others.sum()
@@ -74,7 +74,7 @@ def mixing_copier(changed_copier) -> Translator:
     """A model whose encoder moves the token from position t + 1 to position t, where cross-attention attends."""
 
     def change(weights, tokens, places):
-        # Strong enough to outweigh the token already at the position, weak enough to keep positions readable.
+        # Strong enough to outweigh the token already at position t, weak enough to keep positions readable.
         weights["encoder_layers.0.self_attention.out_projection.weight"][tokens, tokens] = 0.15 * torch.eye(tokens.stop)
 
     return changed_copier(change)

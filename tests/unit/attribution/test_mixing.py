@@ -54,7 +54,7 @@ def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
 
 
 def explained(trace, weights=None):
-    """Return the arguments of attribution methods that need no model."""
+    """Wrap a trace for attribution methods that do not run the model."""
     return Explained(trace, None, weights, *token_groups(trace))
 
 
@@ -149,6 +149,6 @@ def test_attribution_shares_sum_to_one(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_share_based_methods_reject_a_contrast_token(shaped_trace):
+def test_share_based_attribution_methods_reject_a_contrast_token(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

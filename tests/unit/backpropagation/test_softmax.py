@@ -9,7 +9,7 @@ from transformer.model.attention import masked_softmax
 
 
 def test_softmax_matches_the_lecture_example():
-    # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
+    # Raw scores of 112 and 96, divided by sqrt(64), give softmax(14, 12) = (0.88, 0.12).
     np.testing.assert_allclose(softmax(np.array([112, 96]) / 8), [0.880797, 0.119203], atol=1e-6)
     np.testing.assert_allclose(exponentials(np.array([14, 12])), [1, np.exp(-2)])
 

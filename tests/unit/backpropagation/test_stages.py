@@ -26,7 +26,7 @@ def found(shaped_translator, shaped_trace, chosen):
 
 
 def places(matrix):
-    """Yield the place of the largest number and four random places."""
+    """Yield the index of the largest entry and four random indices."""
     rng = np.random.default_rng(0)
     yield np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
     for _ in range(4):

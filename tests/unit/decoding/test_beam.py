@@ -34,7 +34,7 @@ def test_beam_of_size_one_matches_greedy_decoding(decode, sources):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_wide_beam_finds_the_best_of_all_translations(alpha):
+def test_wide_beam_finds_the_best_possible_translation(alpha):
     """With three possible tokens and three steps, a beam of 10 prunes almost nothing."""
     limit = 3
     source = torch.tensor([[4, 1, END]])
@@ -70,7 +70,7 @@ def test_beam_search_of_a_batch_matches_single_sentences(decode, sources):
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
-def test_beam_rows_freed_by_one_sentence_read_the_source_of_the_next(decode, biased):
+def test_beam_rows_freed_by_a_finished_sentence_read_the_source_of_another(decode, biased):
     """Each of the two sentences starts with one row. After the first sentence ends, the second has both rows."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)

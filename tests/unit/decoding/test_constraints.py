@@ -40,7 +40,7 @@ def test_forced_prefix_keeps_the_log_probability_of_its_tokens():
     assert only[0, 6] == LOG_PROBS[0, 6] and torch.isinf(only[0, :6]).all()
 
 
-def test_tokens_never_predicted_in_training_count_as_suppressed():
+def test_padding_and_start_symbols_count_as_suppressed():
     with pytest.raises(ValueError, match="every token of the vocabulary is suppressed"):
         Constraints(suppressed=set(range(7)) - {PAD, START}).check(7, limit=3)
     Constraints(prefix=(START, 4, 5), suppressed=set(range(7))).check(7, limit=3)

@@ -192,7 +192,7 @@ def test_experiment_file_that_requests_too_much_work_raises_an_error(saved):
 
 
 def test_experiment_with_an_unsupported_combination_of_runs_raises_an_error(shipped, saved):
-    """Covers a run on the wrong kind of run, a step out of range, a claim that the run cannot measure, and no run."""
+    """Covers a nested run of the wrong type, a step out of range, a claim that the run cannot check, and no runs."""
     read = TraceRun("A dog.")
     for run in (
         GraphRun(ImportanceRun(read, "zero"), THIRD),

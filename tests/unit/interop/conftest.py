@@ -85,7 +85,7 @@ TEXTS = 1000
 
 @pytest.fixture(scope="session")
 def sides() -> tuple[bytes, bytes]:
-    """One sentencepiece model per language."""
+    """Sentencepiece models of the source and the target language."""
     return sentencepiece_model(SENTENCES[::2]), sentencepiece_model(SENTENCES[1::2])
 
 

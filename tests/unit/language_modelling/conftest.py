@@ -71,5 +71,4 @@ def tokenizer(imported):
 
 @pytest.fixture(scope="session")
 def sentencepiece_tokenizer():
-    """A vocabulary of 400 tokens."""
     return train_tokenizer(SENTENCES * 20, size=400)

@@ -176,7 +176,7 @@ def test_added_token_is_recognised_in_a_text_unless_it_is_a_special_token(tokeni
     assert [token.role for token in made.tokens([made.symbols.start, made.symbols.end])] == ["start", "end"]
 
 
-def test_lone_surrogate_is_replaced(tokenizer):
+def test_lone_surrogate_in_a_text_becomes_the_replacement_character(tokenizer):
     tokens = tokenizer.encode("a\ud83db")
     assert tokenizer.decode([token.id for token in tokens]) == "a\ufffdb"
     assert tokens[-1].span == (2, 3)
@@ -192,7 +192,7 @@ def test_byte_without_a_token_is_omitted():
         ("<0xC3>", (5, 6)),
         ("<0xA9>", (5, 6)),
     ]
-    # `transformers` merges the neighbours of an omitted byte, too.
+    # As in `transformers`, the neighbours of an omitted byte are merged.
     assert [(token.text, token.span) for token in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 

@@ -54,7 +54,7 @@ def test_measured_memory_matches_the_formula(attention, length):
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_training_stores_no_tensor_larger_than_the_attention_map(attention):
-    """Tensors saved for the backward pass would reveal a mask applied to a full-size product."""
+    """A mask over all pairs of tokens would show up among the tensors saved for the backward pass."""
     model, sizes = small(attention).train(), []
     tokens = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):

@@ -164,7 +164,7 @@ def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
     unmasked = trace_unmasked(loaded, trace)
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_tokens == trace.predicted_tokens
-    # Scores of the first layer do not depend on other tokens yet.
+    # In the first layer, a score depends only on its own two tokens, so the mask does not change it.
     np.testing.assert_array_equal(unmasked.detail("decoder", "scores")[0], trace.detail("decoder", "scores")[0])
     assert not np.allclose(unmasked.log_probs, trace.log_probs)
     listed = {stage.key: stage for stage in stages(unmasked, loaded.weights())}

@@ -47,7 +47,7 @@ def importance(shipped):
     return head_importance(shipped, TEXT_READ)
 
 
-def test_head_is_found_by_its_task(known, evidence):
+def test_lesson_finds_a_head_by_its_task(known, evidence):
     assert known.head("encoder", "next") == (0, 0)
     layer, head = evidence.head("encoder", "I -> dream")
     weights = evidence.view("encoder").weights

@@ -103,12 +103,12 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
         build(measured)
 
 
-def test_any_accepted_figure_can_be_drawn(small_translator):
+def test_any_accepted_lesson_figure_can_be_drawn(small_translator):
     few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough
-def test_any_of_a_thousand_random_accepted_figures_can_be_drawn(small_translator):
+def test_a_thousand_random_lesson_figures_can_be_drawn_if_accepted(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
@@ -167,6 +167,6 @@ def test_head_missing_from_the_displayed_map_is_reported(small_translator):
         first_choice(measured, solved=True)
 
 
-def test_learning_curve_figure_of_a_model_without_one_is_reported(small_translator):
+def test_learning_curve_figure_is_rejected_if_the_model_has_no_learning_curve(small_translator):
     broken = broken_claims(lesson_of("one", text_of("learning", {})), CachedRuns(small_translator))
     assert any("figure learning: the model has no learning curve" in one for one in broken)

@@ -18,7 +18,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_claim_of_a_shipped_lesson_holds(shipped, step):
+def test_every_claim_of_a_shipped_lesson_holds(shipped, step):
     # Cached, because the steps of a lesson share model runs.
     finding = finding_of(step, CachedRuns(shipped))
     assert finding.holds, dict(finding.values)

@@ -28,7 +28,7 @@ def recording(record):
 
 
 def test_masked_softmax_matches_the_lecture_example():
-    # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
+    # Raw scores of 112 and 96, divided by sqrt(64), give softmax(14, 12) = (0.88, 0.12).
     weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 

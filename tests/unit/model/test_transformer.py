@@ -73,7 +73,7 @@ def test_parameter_names_match_the_checkpoints():
 
 
 @pytest.mark.parametrize(("tied", "shared"), [("none", 0), ("target", 1), ("all", 2)])
-def test_tied_embeddings_are_one_matrix(tied, shared):
+def test_tied_embeddings_share_one_matrix(tied, shared):
     model = build(TransformerConfig(**SIZES, tied_embeddings=tied))
     target = model.target_embedding.weight
     same = [model.generator.weight is target, model.source_embedding.weight is target]
@@ -119,7 +119,7 @@ def test_padding_does_not_change_the_logits(model, pair):
     torch.testing.assert_close(padded[:, :5], plain, atol=1e-5, rtol=1e-5)
 
 
-def test_sentences_of_a_batch_do_not_see_each_other(model, pair):
+def test_sentences_of_a_batch_do_not_affect_each_other(model, pair):
     source, target = pair
     order = torch.tensor([1, 0])
     torch.testing.assert_close(model(source, target)[order], model(source[order], target[order]))

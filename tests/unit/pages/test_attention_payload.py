@@ -54,7 +54,7 @@ def undoubled(header, received):
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
 def test_rows_mostly_on_the_end_symbol_keep_four_decimal_places(trace, left):
-    """Also holds for the other weights after hiding the end symbol and scaling them up to 1."""
+    """If the end symbol is hidden, the remaining weights are scaled up to 1 and must still be accurate."""
     weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
     resting = replace(trace, encoder=weights.astype(np.float32))
@@ -107,7 +107,7 @@ def test_overview_payload_contains_only_the_chosen_arrangement(small_translator,
     np.testing.assert_array_equal(small[1], whole[1])
 
 
-def test_resent_payload_is_built_once_per_user(small_translator, trace):
+def test_repeated_attention_message_is_built_only_once(small_translator, trace):
     metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)

@@ -158,7 +158,7 @@ def test_alternative_token_is_compared_with_the_first_token_of_the_word(shipped,
     assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
 
 
-def test_punctuation_has_its_own_column_in_an_attribution(trace):
+def test_attribution_shows_punctuation_in_its_own_column(trace):
     assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
         "Das",
         "Tier",
@@ -243,7 +243,7 @@ def test_attribution_chart_scales_every_row_independently():
     assert list(nothing.scaled) == [0] * 5
 
 
-def test_method_without_a_result_is_labelled_so():
+def test_attribution_method_without_a_result_is_labelled_as_such():
     hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
     assert hidden.shown.iloc[-1] == HIDDEN and np.isnan(hidden.score.iloc[-1])
     undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
@@ -333,7 +333,7 @@ def test_component_scores_are_sorted_and_add_up_to_the_logit(written):
     assert len(largest(table.head(3))) == 3
 
 
-def test_every_component_has_a_readable_name():
+def test_every_model_component_has_a_readable_name():
     assert component_title(Component("cross-attention head", 4, 0)) == "cross attention, layer 5, head 1"
     assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
     assert component_title(Component("output bias")) == "output bias"
@@ -447,7 +447,7 @@ def test_attribution_export_names_its_method_and_model(shipped, trace, asked, fo
     assert content["model"] == shipped.version and content["against"] is None
 
 
-def test_attribution_settings_survive_in_the_url():
+def test_url_restores_the_attribution_settings():
     params = MatteredParams(part="agreement", explained="9", against=7, tokens=True, deletion=True)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params

@@ -183,7 +183,7 @@ def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
 
 @pytest.mark.thorough
 def test_shipped_recordings_belong_to_the_shipped_model(shipped):
-    """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
+    """Recreate the recordings with the commands in `pages.ui.measured.recorded` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)

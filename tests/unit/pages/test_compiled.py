@@ -1,4 +1,4 @@
-"""Tests that Streamlit renders compiled charts like the originals, at the first and at later times."""
+"""Tests that Streamlit renders compiled charts like the originals, also when they are shown again."""
 
 from __future__ import annotations
 

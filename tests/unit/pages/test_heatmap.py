@@ -62,7 +62,7 @@ def test_every_colour_scale_has_fixed_limits(colours, least, most):
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
 
 
-def test_diverging_colours_follow_the_signs_of_the_numbers():
+def test_colour_scale_depends_on_the_signs_of_the_numbers():
     assert colours_of(np.array([[0.0, 1.0]])) == POSITIVE
     assert colours_of(np.array([[-1.0, 1.0]])) == colours_of(np.zeros((2, 2))) == SIGNED
 

@@ -101,7 +101,7 @@ def test_characters_kept_in_the_translation_get_no_hint(shipped):
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
 
 
-def test_hints_about_example_translations_are_true(shipped):
+def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
     for text, wrong in MISTAKES:
         assert text in EXAMPLES and wrong in shipped.translate(text).text
     for text in NOT_ES:

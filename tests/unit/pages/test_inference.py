@@ -241,7 +241,7 @@ def text_of(found: Any) -> str:
     return found.translation.text if isinstance(found, TracedTranslation) else found.text
 
 
-def test_trace_is_computed_once(model, model_folder):
+def test_equivalent_trace_requests_are_computed_once(model, model_folder):
     """Equivalent options share a trace, but another model has its own."""
     run, runs = TraceRun("A dog."), CachedRuns(model)
     first = runs.get(run)

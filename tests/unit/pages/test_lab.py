@@ -76,7 +76,7 @@ def test_training_pauses_when_its_page_is_left():
     assert back is first and not back.running
 
 
-def test_training_is_dropped_with_its_session():
+def test_training_is_dropped_when_its_session_ends():
     trainings, tab = Trainings(), BrowserTab()
     trainings.begin(tab, SMALL)
     assert len(trainings._all) == 1
@@ -117,7 +117,7 @@ def test_browser_receives_every_weight_of_every_snapshot(run):
     assert header["heldOut"] == [round(snapshot.held_out_loss, 5) for snapshot in run.snapshots]
 
 
-def test_labels_name_the_tokens_read_and_predicted():
+def test_axis_labels_name_the_tokens_read_and_predicted():
     labels = kind_labels(("a", "b"), ("b", "a"), ("b", "a", "end"))
     assert labels["encoder"] == (["a", "b", "end"],) * 2
     assert labels["cross"] == (["in: start → out: b", "in: b → out: a", "in: a → out: end"], ["a", "b", "end"])
@@ -223,5 +223,5 @@ def test_recorded_reversal_training_forms_a_mirror_head():
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_missing_recorded_training_gives_none(tmp_path):
+def test_task_without_a_recorded_training_file_gives_none(tmp_path):
     assert recorded_run("copy", tmp_path) is None

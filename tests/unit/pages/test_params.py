@@ -180,7 +180,7 @@ def test_widget_values_are_validated_like_url_values():
 
 
 def test_parameter_counts_of_the_base_model_match_the_paper():
-    """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared tokens of 512."""
+    """18,914,304 in the encoder, 25,224,192 in the decoder, and a shared embedding of 37,000 x 512."""
     config = ArchitectureParams().config()
     table = parameter_table(config)
     assert sum(count for part, count in table if part.startswith("encoder")) == 18_914_304
@@ -216,7 +216,7 @@ def test_url_with_an_old_parameter_name_is_still_read(address, now):
 
 
 def test_parameters_of_a_new_page_are_registered_automatically():
-    """Importing any module in the folder of parameters registers its parameters for the URL."""
+    """Importing a module that defines parameters adds them to the URL."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
 

@@ -140,7 +140,7 @@ def test_new_call_does_not_raise_the_error_of_an_earlier_call():
     def waiting():
         began.set()
         yield
-        # After the result is there, a caller may have to wait for something else, such as its turn.
+        # After the result is available, a caller may have to wait for something else, such as its turn.
         assert ended.set() is None and answers.wait(PATIENCE)
 
     shared, runs = SharedResults(10_000, waiting=waiting), []
@@ -162,7 +162,7 @@ def test_new_call_does_not_raise_the_error_of_an_earlier_call():
 
 
 @pytest.mark.parametrize("people", [1, 3])
-def test_failed_run_frees_its_objects(people):
+def test_failed_computation_frees_its_memory(people):
     waits = threading.Semaphore(0)
 
     @contextmanager

@@ -92,7 +92,7 @@ def test_slide_file_keeps_the_experiment_of_a_slide():
 
 
 @pytest.mark.parametrize("line", LEADING_ASTRAY)
-def test_only_pages_of_this_app_are_slides(line):
+def test_only_pages_of_this_app_can_be_slides(line):
     for slides in (Slides.from_file(f"{DREAM}\n{line}"), Slides.from_address(code(f"{DREAM}\n{line}"))):
         assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
 
@@ -167,14 +167,14 @@ def test_slide_number_selects_the_presented_slide():
     assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
 
 
-def test_lesson_is_presented_only_at_its_own_slide():
+def test_lesson_is_presented_only_on_its_own_slide():
     lecture = LectureParams(slides=Slides((ORDER, Slide.of("lessons", {"text": "A dog.", "lesson_id": "one_row"}))))
     assert lecture.at(2).presents_as_slide("one_row") and not lecture.at(2).presents_as_slide("aligner")
     assert not any(lecture.at(number).presents_as_slide("one_row") for number in (0, 1, 3))
     assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
-def test_slides_survive_a_new_sentence_and_a_full_url():
+def test_slides_survive_a_change_of_sentence_and_a_full_url():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()

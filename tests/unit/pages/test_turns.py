@@ -71,7 +71,7 @@ def test_waiting_requests_are_computed_in_one_batch(users):
 
 
 def test_batch_waits_for_pages_that_are_about_to_make_the_same_request(users, monkeypatch):
-    """Without waiting, the model would compute for the first page alone, although a second page asks the same."""
+    """Without waiting, the model would answer the first page alone and then repeat the work for the second."""
     monkeypatch.setattr(turns, "GATHER", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
@@ -220,7 +220,7 @@ def test_error_releases_the_turn(users):
     assert users.want(4).result(PATIENCE) == 8
 
 
-def test_waiting_request_knows_its_place_in_the_queue(monkeypatch):
+def test_waiting_request_is_told_its_place_in_the_queue(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
     said: list[int] = []

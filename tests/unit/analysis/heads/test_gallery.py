@@ -70,7 +70,7 @@ def test_alignment_tasks_cover_the_predicting_and_the_reading_step(made_up_trace
     assert links(made_up_trace, "alignment_read", "A dog", "Ein Hund", cross=cross) == [(2, (1,))]
 
 
-def test_gallery_includes_tasks_of_attending_to_the_end_symbol(made_up_trace):
+def test_gallery_tasks_include_attending_to_the_end_symbol(made_up_trace):
     assert links(made_up_trace, "resting", "A dog", "Ein Hund") == [(0, (2,)), (1, (2,))]
     assert links(made_up_trace, "finished", "A dog", "Ein Hund") == [(2, (2,))]
 

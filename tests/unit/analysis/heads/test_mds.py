@@ -35,7 +35,7 @@ def test_rotating_or_mirroring_points_does_not_change_the_layout():
     )
 
 
-def test_mds_reports_the_share_of_the_distances_that_the_plane_shows():
+def test_mds_reports_how_much_of_the_distances_the_plane_preserves():
     plane = classical_mds(np.ones((4, 4)) - np.eye(4))
     assert plane.shown == pytest.approx(2 / 3), "a tetrahedron has three equal dimensions"
 

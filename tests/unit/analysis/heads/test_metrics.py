@@ -38,7 +38,7 @@ def test_entropy_and_span_match_known_values(made_up_trace):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_even_attention_has_the_maximum_entropy(made_up_trace, kind):
+def test_uniform_attention_has_the_maximum_entropy(made_up_trace, kind):
     trace = made_up_trace(SOURCE, TARGET)
     visible = trace.mask(kind).sum(axis=1)
     found = measured(trace, kind)
@@ -110,7 +110,7 @@ def test_decoder_metrics_of_a_previous_token_head_have_known_values(made_up_trac
     assert found["first"] == pytest.approx(2 / 6) and found["distance"] == pytest.approx(5 / 6)
 
 
-def test_attention_shares_match_the_map(made_up_trace):
+def test_attention_share_metrics_match_the_map(made_up_trace):
     row = [0.3, 0.0, 0.05, 0.05, 0.0, 0.2, 0.4]
     found = measured(made_up_trace(SOURCE, TARGET, encoder=np.tile(row, (7, 1))), "encoder")
     assert found["first"] == pytest.approx(0.3) and found["end"] == pytest.approx(0.4)

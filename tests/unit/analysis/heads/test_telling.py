@@ -30,7 +30,7 @@ END, FIRST = (np.eye(SIZE)[[column] * SIZE] for column in (-1, 0))
 THIRD = np.eye(SIZE)[[3] * SIZE]
 
 
-def test_named_head_is_preferred_to_a_more_confident_one(made_up_trace):
+def test_named_head_is_preferred_to_a_more_confident_unnamed_head(made_up_trace):
     found = telling(made_up_trace, THIRD, mixed(PREVIOUS, 0.7))
     assert (found.layer, found.head, found.name) == (0, 1, "previous token")
     assert found.confidence < 0.8
@@ -67,21 +67,21 @@ def test_default_head_of_an_empty_sentence_is_the_first_head(made_up_trace):
 
 
 def crossing(made_up_trace, *maps):
-    """Return the default cross-attention head for four words and the end symbol; each digit is the column of a step."""
+    """Return the default cross-attention head. In each string, digit n is the column to which row n attends."""
     maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
     return telling_head(trace, head_metrics(trace, "cross", SCORES))
 
 
 def test_default_cross_attention_head_agrees_best_with_the_other_heads(made_up_trace):
-    # The first head attends with certainty, but most heads align one word differently.
+    # The first head is fully confident, but aligns the second word unlike the other heads.
     found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
     assert (found.head, found.name) == (1, ALIGNMENT)
 
 
 def test_head_that_aligns_the_previous_word_is_chosen_only_if_no_other_head_aligns(made_up_trace):
     assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
-    # The average head aligns at the predicting step, although none of these heads has an alignment share above 0.5.
+    # No head alone aligns at the predicting step in more than half of the rows, but their average does.
     even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
     resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
     late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]

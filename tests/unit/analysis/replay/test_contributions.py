@@ -10,7 +10,6 @@ from transformer.values.trace import KINDS
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_contribution_terms_add_up_to_the_sublayer_output(shaped_translator, shaped_trace, kind):
-    """Reference A13."""
     model = shaped_translator._model
     for layer in range(2):
         found = contributions(shaped_trace, shaped_translator.weights(), kind, layer)

@@ -11,8 +11,7 @@ ALL = np.ones((1, 3), dtype=bool)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_effective_attention_gives_the_same_output(shaped_translator, shaped_trace, kind):
-    """Reference A19."""
+def test_effective_attention_gives_the_same_output_as_the_full_attention(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     for layer, head in ((0, 0), (1, 2)):
         found = head_identifiability(shaped_trace, weights, kind, layer, head)
