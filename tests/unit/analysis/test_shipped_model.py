@@ -1,4 +1,4 @@
-"""Repeats checks on the shipped model, whose weights are larger than those of an untrained model."""
+"""Checks recomputed numbers on the shipped model, whose weights are larger than those of untrained models."""
 
 from __future__ import annotations
 

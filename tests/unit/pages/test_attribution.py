@@ -362,7 +362,7 @@ def test_insignificant_agreement_between_methods_is_grey(asked, found):
     assert "What you may not" in sentence
 
 
-def test_agreement_over_many_sentences_is_read_and_described():
+def test_recorded_agreement_of_methods_is_tabulated_and_described():
     methods = ("weights", "rollout", "erasure")
     mean = np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.05], [0.5, 0.05, 1.0]])
     tau = Estimate(mean, mean - 0.1, np.minimum(mean + 0.1, 1))
@@ -428,7 +428,7 @@ def test_guessing_game_answer_is_the_measured_word():
     assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 
 
-def test_deleted_word_is_removed_from_the_sentence(trace):
+def test_deleting_a_word_keeps_the_rest_of_the_sentence(trace):
     groups, labels, ranked = source_columns(trace, words=True)
     assert without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
     assert without(trace, groups[0]).startswith("animal didn't")

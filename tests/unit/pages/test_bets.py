@@ -41,7 +41,7 @@ def test_attention_bet_uses_the_mean_of_all_heads(reading):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_every_self_attention_kind_has_a_bet(reading, kind):
+def test_encoder_and_decoder_attention_have_a_bet(reading, kind):
     bet = looks_most(reading, kind)
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 

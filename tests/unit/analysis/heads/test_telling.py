@@ -39,7 +39,7 @@ def test_named_head_is_preferred_to_a_more_confident_unnamed_head(made_up_trace)
 def test_default_head_has_the_simplest_name_and_the_highest_confidence(made_up_trace):
     found = telling(made_up_trace, SAME, NEXT, mixed(PREVIOUS, 0.7), mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (3, "previous token")
-    # The confident head follows its name in only some rows, so its name would surprise a user.
+    # Only some rows of the more confident head match its name, which would surprise a user.
     straying = np.where(np.arange(SIZE)[:, None] < 4, THIRD, PREVIOUS)
     found = telling(made_up_trace, straying, mixed(PREVIOUS, 0.8))
     assert (found.head, found.name) == (1, "previous token") and found.confidence < 0.9
