@@ -7,7 +7,7 @@ from transformer.model.linear_biases import biases, slopes
 
 
 def test_linear_bias_slopes_match_the_paper():
-    # Press et al. 2022, section 3: 1/2 to 1/2^8 for 8 heads; 1/2^0.5, 1/2^1, 1/2^1.5 to 1/2^8 for 16.
+    # Press et al. 2022, section 3: 8 heads have slopes from 1/2 to 1/2^8, and 16 heads from 1/2^0.5 to 1/2^8.
     np.testing.assert_allclose(slopes(8), 2.0 ** -np.arange(1, 9))
     np.testing.assert_allclose(slopes(16), 2.0 ** -(np.arange(1, 17) / 2))
     assert slopes(1).tolist() == [2**-8]

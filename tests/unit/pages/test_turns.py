@@ -220,7 +220,7 @@ def test_error_releases_the_turn(users):
     assert users.want(4).result(PATIENCE) == 8
 
 
-def test_waiting_request_is_told_its_place_in_the_queue(monkeypatch):
+def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
     said: list[int] = []
