@@ -11,8 +11,9 @@ import streamlit as st
 
 from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
@@ -129,11 +130,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
                 scale=alt.Scale(type="log", domain=list(limits)),
                 axis=alt.Axis(values=powers, format="~g", **AXIS),
             ),
-            color=alt.Color(
-                "model:N",
-                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
-                legend=alt.Legend(title=None, columns=2, **LEGEND),
-            ),
+            color=series_colour("model", COLOURS, columns=2),
             tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
         )
         .properties(height=420)

@@ -11,8 +11,9 @@ import streamlit as st
 
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
@@ -159,24 +160,17 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
         tooltip=["after:N", alt.Tooltip("residual stream:Q", format=".4f"), alt.Tooltip("written:Q", format=".4f")],
     )
-    colours = alt.Scale(domain=["residual stream", "written"], range=[FIRST, SECOND])
-    legend = alt.Legend(title=None, **LEGEND)
+    colour = series_colour("what", {"residual stream": FIRST, "written": SECOND})
     axis = alt.Axis(**AXIS)
     bars = (
         base.transform_calculate(what="'written'")
         .mark_bar()
-        .encode(
-            y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
     line = (
         base.transform_calculate(what="'residual stream'")
         .mark_line(point=True)
-        .encode(
-            y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
     return layered(bars, line, height=320)
 
