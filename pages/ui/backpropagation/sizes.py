@@ -17,10 +17,10 @@ from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
+from pages.ui.params.backpropagation import NETWORK, STREAM, BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.backpropagation.norm_placement import GradientSizes
@@ -37,13 +37,7 @@ def show_sizes(reading: Reading) -> None:
     """Show one chart for the encoder and one for the decoder, each with three models on the same vertical scale."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
-        st.segmented_control(
-            "Size of the gradient",
-            QUANTITIES,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(BackpropagationParams, "quantity"),
-        )
+        segments("Size of the gradient", NAMES, BackpropagationParams, "quantity")
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
         "one, and two with new random weights that differ only in where their norms are.",

@@ -22,7 +22,7 @@ from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -57,20 +57,12 @@ def show_norm(reading: HeadReading) -> None:
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(trace.stacks) > 1:
-            st.segmented_control(
-                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack")
-            )
+            segments("Stack", {stack: stack.capitalize() for stack in trace.stacks}, InsideParams, "stack")
         stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
         stack = stack if stack in trace.stacks else "decoder"
         parts = trace.parts(stack)
         part = part if part in parts else parts[0]
-        st.segmented_control(
-            "Sub-layer",
-            parts,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(InsideParams, "sublayer", value=part),
-        )
+        segments("Sub-layer", {name: NAMES[name] for name in parts}, InsideParams, "sublayer", value=part)
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
     found = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
