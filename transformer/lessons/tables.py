@@ -83,8 +83,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of one row of a map: query times key, the scaled score, and the weight, for each position."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ query[row_at]
@@ -120,8 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of each position's value vector times its weight, with the sum; each vector component is a column."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
     brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)

@@ -23,11 +23,11 @@ from pages.ui.state import session
 from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.shapes import stream_points
 from transformer.backpropagation.norm_placement import GradientSizes
 from transformer.values.trace import PARTS, STACKS, Stack
 
 NAMES = {STREAM: "In the residual stream", NETWORK: "In the feed-forward network’s second matrix"}
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 AFTER = {STREAM: "after layer and sub-layer", NETWORK: "layer"}
 
 COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
@@ -86,10 +86,7 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
     count = len(next(iter(values.values())))
     names = [str(number + 1) for number in range(count)]
     if quantity == STREAM:
-        parts = PARTS[stack]
-        names = ["embeddings"] + [
-            f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1)
-        ]
+        names = stream_points(PARTS[stack], count)
     return pd.DataFrame({AFTER[quantity]: names, **values})
 
 

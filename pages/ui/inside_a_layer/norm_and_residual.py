@@ -26,7 +26,7 @@ from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import token_labels
+from pages.ui.text.shapes import stream_points, token_labels
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
 from transformer.values.trace import Part
 
@@ -35,7 +35,6 @@ NAMES = {
     "cross_attention": "cross attention",
     "feed_forward": "feed-forward network",
 }
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
 
 
@@ -130,9 +129,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
         sizes: the norms at each position.
         parts: the names of a layer's sub-layers.
     """
-    names = ["embeddings"] + [
-        f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
-    ]
+    names = stream_points(parts, len(sizes.stream))
     written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
     return pd.DataFrame(
