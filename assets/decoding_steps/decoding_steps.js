@@ -87,14 +87,8 @@ class DecodingSteps extends PaintedComponent {
     saveable(this.root, (width, theme) => stepPicture(this.translation, this.params, width, theme, this.shades),
       { name: "decoding-steps", widest: WIDEST_PICTURE });
     this.root.onkeydown = (event) => this.press(event);
-    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    super.close();
+    const endSteps = onStep((by) => this.step(by), { amongSlides: true });
+    this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave());
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */

@@ -77,15 +77,14 @@ class Diagram extends Component {
     this.story = new Story(pageLink, (word) => this.lead(word), (word) => this.keep(word));
     openLinks(this);
     document.addEventListener("attentionwordcleared", this.clear);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
+    const resizing = new ResizeObserver(() => this.draw());
+    resizing.observe(this.root);
+    this.leaving.push(() => resizing.disconnect(), () => this.synced.leave());
   }
 
   close() {
     page.attentionWord = null;
     document.removeEventListener("attentionwordcleared", this.clear);
-    this.resizing.disconnect();
-    this.synced.leave();
     super.close();
   }
 
