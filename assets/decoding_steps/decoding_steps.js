@@ -3,9 +3,8 @@
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
 import { shadesOf } from "../shared/colours.js";
-import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { isShortcut, keysDialog } from "../shared/keys.js";
+import { headKeys, isShortcut, keysDialog } from "../shared/keys.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
 import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
@@ -244,10 +243,7 @@ class DecodingSteps extends PaintedComponent {
       "ArrowLeft": () => this.go(params.step - 1), "ArrowRight": () => this.go(params.step + 1),
       "Home": () => this.go(0), "End": () => this.go(translation.count - 1),
       "h": () => this.go(translation.hesitation), "?": () => this.keys.showModal(),
-      "[": () => this.view({ layer: clamped(params.layer - 1, translation.layers) }),
-      "]": () => this.view({ layer: clamped(params.layer + 1, translation.layers) }),
-      ",": () => this.view({ head: clamped(params.head - 1, translation.heads) }),
-      ".": () => this.view({ head: clamped(params.head + 1, translation.heads) }),
+      ...headKeys(params, translation, (part) => this.view(part)),
     };
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;

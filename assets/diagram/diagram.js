@@ -11,9 +11,10 @@ import { shortened } from "../shared/ruler.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { FAR, largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-import { before, OPENING, placesOf, Story } from "./story.js";
+import { OPENING, Story } from "./story.js";
+import { before, placesOf } from "./story_links.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
-/** @import { SideName, Word } from "./story.js" */
+/** @import { SideName, Word } from "./story_links.js" */
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
