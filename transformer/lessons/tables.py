@@ -82,9 +82,8 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of query times key, scaled score and weight for each position, in one row of a map."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    """Table of one row of a map: query times key, the scaled score, and the weight, for each position."""
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ query[row_at]
@@ -119,9 +118,8 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    """Table of each position's value vector times its weight, with the sum; each vector component is a column."""
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
     brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
+from pages.ui.charts.matrix import AXIS, INK, PICK
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.how_it_came_about.question import PathQuestion
 from pages.ui.how_it_came_about.tables import GROUPS, bias_index, bias_table, column_centres, column_of, drawn_nodes
 from pages.ui.text.number_format import typeset
@@ -69,7 +70,6 @@ def graph_chart(
         cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
     shown = shown.merge(told.drop(columns=["predicted"]), on="path")
-    blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
     layers = range(1, int(nodes.y.max()))
     up = alt.Y(
@@ -95,16 +95,12 @@ def graph_chart(
             strokeDash=alt.StrokeDash(
                 "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
-            color=alt.Color(
-                "sign:N",
-                scale=alt.Scale(domain=signs, range=[blue, orange]),
-                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
-            ),
+            color=series_colour("sign", dict(zip(signs, PALETTE["pair"], strict=True)), orient="top"),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )
         .add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     )
-    heads = PALETTE["heads"]
+    colours = [PALETTE["heads"][at] for at in (6, 0, 2, 3, 5, 4, 1)]
     places = {"token": 1, "biases": 1, "prediction": 2}
     # Token and bias nodes have no incoming edges, so their values are not sums.
     marks = alt.Chart(
@@ -120,11 +116,7 @@ def graph_chart(
         )
     ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
-        color=alt.Color(
-            "group:N",
-            scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
-            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
-        ),
+        color=series_colour("group", dict(zip(GROUPS, colours, strict=True)), symbolLimit=0, columns=7),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
     )

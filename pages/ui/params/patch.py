@@ -55,6 +55,9 @@ class PatchParams(Params, prefix="patch_"):
         kept: further patches to apply together with the chosen patch.
     """
 
+    OF_TRANSLATION = ("step", "first", "second", "layer", "head", "at", "partner", "kept")
+    OF_SENTENCE = ("other",)
+
     other: str = typed_text("")
     step: int = integer(0, 0, MAX_INDEX)
     first: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
@@ -79,19 +82,3 @@ class PatchParams(Params, prefix="patch_"):
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
         """Return a copy that explains the token predicted at a 1-based step, compared with the token ID `second`."""
         return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self.for_another_translation(), other="")
-
-    def for_another_translation(self) -> Self:
-        return replace(
-            self,
-            step=0,
-            first=UNCHOSEN,
-            second=UNCHOSEN,
-            layer=UNCHOSEN,
-            head=0,
-            at=UNCHOSEN,
-            partner=UNCHOSEN,
-            kept=KeptPatches(),
-        )
