@@ -13,7 +13,7 @@ import transformers
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 from torch import Tensor
 
-# Set before the import of inseq, which must not look for models on a network.
+# Set this before importing inseq, so that it does not search for models online.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import inseq
@@ -31,21 +31,21 @@ from transformer.values.trace import Trace
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."
 WORD = "Haustier"
-# Steps of the peers' integrated gradients.
+# Number of steps of the peers' integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
-# A peer's function, which explains some predicted tokens, one at a time.
+# A peer's explanation function; it explains the predicted tokens at the given positions one by one.
 Explain = Callable[[Sequence[int]], object]
 
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """One model with random weights, as this project's and as Hugging Face's, and its reading of the translation.
+    """One model with random weights in two formats, this project's and Hugging Face's, and a trace of the translation.
 
     Attributes:
-        translator, trace: this project's model and its trace.
+        translator, trace: this project's model, and the trace of the model run.
         model, tokenizer: Hugging Face's model and tokenizer.
-        source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as its model takes them.
+        source, prefix: embeddings without positions, [1, S, D] and [1, T, D], as inputs to Hugging Face's model.
     """
 
     translator: Translator
@@ -57,7 +57,7 @@ class Marian:
 
     @classmethod
     def write(cls, folder: Path) -> Marian:
-        """Build a model with the shipped sizes and vocabulary from files in its format."""
+        """Build a model with the shipped model's size and vocabulary, and save and load it in both formats."""
         shipped = load_checkpoint(MODEL)
         config = replace(shipped.model.config, norm="post")
         torch.manual_seed(1)
@@ -86,7 +86,7 @@ class Marian:
         )
 
     def word(self) -> range:
-        """Return the positions of the predicted tokens of WORD."""
+        """Return the positions of WORD's tokens among the predicted tokens."""
         start = TRANSLATION.index(WORD)
         inside = [
             position
@@ -96,14 +96,14 @@ class Marian:
         return range(inside[0], inside[-1] + 1)
 
     def score(self, position: int, *, log_probs: bool, **inputs: Tensor) -> Tensor:
-        """Return the model's log-probability of the token predicted at a position, [B]."""
+        """Return the log-probability (or, without `log_probs`, the logit) of the token predicted at a position, [B]."""
         logits = self.model(**inputs, use_cache=False).logits[:, position]
         scores = logits.log_softmax(dim=-1) if log_probs else logits
         return scores[:, self.trace.predicted_tokens[position].id]
 
 
 def by_captum(marian: Marian) -> dict[Method, Explain]:
-    """captum on Hugging Face's model; each explanation is a list with the source's and the prefix's scores."""
+    """Return captum's explanations of Hugging Face's model, each with scores for the source and the target prefix."""
 
     def gradients(position: int, *, log_probs: bool) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda source, prefix: marian.score(
@@ -167,7 +167,7 @@ def by_captum(marian: Marian) -> dict[Method, Explain]:
 
 
 def by_inseq(marian: Marian) -> dict[Method, Explain]:
-    """inseq on Hugging Face's model: its own loop over the tokens."""
+    """Return inseq's explanations of Hugging Face's model; inseq loops over the tokens itself."""
     log_prob = {"attributed_fn": "probability", "logprob": True}
     calls: dict[Method, tuple[str, dict[str, object]]] = {
         "weights": ("attention", {}),
@@ -180,7 +180,7 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
         model = inseq.load_model(marian.model, name, tokenizer=marian.tokenizer)
 
         def attributed(positions: Sequence[int]) -> object:
-            # inseq's positions count the start symbol, and its last position is included.
+            # inseq's positions count the start symbol, and its last position is inclusive.
             return model.attribute(
                 SENTENCE,
                 TRANSLATION,

@@ -14,7 +14,7 @@ import { sumsOf } from "./sums.js";
 export const TITLE_SIZE = 14;
 // Smallest cell with lines around it. Around smaller cells, the lines would be more visible than the colours.
 const SMALLEST_LINED = 12;
-// Smallest distance at which names do not overlap, as a multiple of their type size.
+// Smallest distance at which names do not overlap, as a multiple of their font size.
 const CLOSEST_NAMES = 0.9;
 
 /**

@@ -65,7 +65,7 @@ export function before(text, words, at) {
 }
 
 /**
- * Returns the address of a word's row. It shows tokens if the row of words would include another word.
+ * Returns the URL parameters of a word's row. They choose tokens if the row of words would include another word.
  * @param {StoryMessage} story
  * @param {Kind} kind
  * @param {number} row
@@ -78,7 +78,7 @@ export function rowAddress(story, kind, row) {
 }
 
 /**
- * Returns the address of a link: its head, with its row marked.
+ * Returns the URL parameters of a link: its head, with its row marked.
  * @param {StoryMessage} story
  * @param {Link} link
  * @returns {Record<string, string>}

@@ -124,7 +124,7 @@ def attention_sublayer(
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
 ) -> LayerGradients:
-    """Compute the gradients; the gradient of x is the sum over two paths, past the sub-layer and through it."""
+    """Compute the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
     notes = notes.of(part)
     written = write_backward(grad, saved.write, notes)
     through, memory, parameters = multi_head_attention_backward(written.y, saved.attention, notes)

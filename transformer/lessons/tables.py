@@ -82,7 +82,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of one row of a map: query times key, the scaled score, and the weight, for each position."""
+    """Table of query times key, scaled score and weight for each position, in one row of a map."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
@@ -118,7 +118,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
-    """Table of each position's value vector times its weight, with the sum; each vector component is a column."""
+    """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)

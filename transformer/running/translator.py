@@ -99,7 +99,7 @@ class Translator(Runs):
         Args:
             folder: model folder, as for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be
                 missing.
-            device: "cuda", "mps" or "cpu"; None selects the fastest device available.
+            device: "cuda", "mps" or "cpu"; None means the fastest device available.
 
         Raises:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.

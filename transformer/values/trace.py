@@ -275,7 +275,7 @@ class Trace:
         bytes: texts, model version, interventions and all token attributes.
         """
         spellings = {stored: np.array([token.text for token in getattr(self, name)]) for name, stored in STORED.items()}
-        # Given a path, numpy would append .npz to other extensions, so it gets an open file.
+        # numpy would append .npz to a path with another extension, so pass an open file.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
             np.savez_compressed(opened, allow_pickle=False, **spellings, **self.to_arrays())
 

@@ -66,7 +66,7 @@ def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> 
         unit: the title of the vertical axis.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
-    # The legend covers no line in the top right corner, because all lines start high on the left.
+    # All lines start high on the left, so a legend in the top right corner covers none.
     colour = series_colour("of", {name: COLOURS[name] for name in lines.values()}, orient="top-right")
     several = len(lines) > 1
     return (

@@ -28,7 +28,7 @@ MAX_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
-    """Show the controls for attention kind, layer and head in the page's tab row, so that the maps begin higher."""
+    """Show controls for attention kind, layer and head beside the page's tabs, which leaves more room for the maps."""
     names = {ALL: "All three", **NAMES}
     segments("Attention", names, LongTextsParams, "attention", label_visibility="collapsed")
     for name, count in (("layer", LAYERS), ("head", HEADS)):

@@ -144,8 +144,8 @@ def parsed(
 class Params:
     """Base class of all URL parameters; defining a subclass registers it.
 
-    Fields are made with the functions above. A subclass states the prefix of its query parameters: `class
-    CompareParams(Params, prefix="compare_")`.
+    Define fields with the functions of this module, such as `one_of` and `integer`. A subclass gives the prefix of its
+    query parameters: `class CompareParams(Params, prefix="compare_")`.
 
     Attributes:
         PREFIX: the prefix of the query parameters.

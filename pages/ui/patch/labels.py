@@ -26,7 +26,7 @@ def site_name(site: Site) -> str:
 
 
 def both_sentences(text: str, other: str) -> str:
-    """Return Markdown of two sentences as one line, in which the words that differ appear as "A / B"."""
+    """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
     words, others = text.split(), other.split()
     shorter = min(len(words), len(others))
     start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
@@ -37,7 +37,7 @@ def both_sentences(text: str, other: str) -> str:
 
 
 def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect, or nothing if its magnitude is below 0.05."""
+    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
     return np.array(
         [
             [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
@@ -48,7 +48,7 @@ def marks(values: np.ndarray) -> np.ndarray:
 
 
 def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
+    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = source_labels(asked.a), source_labels(asked.b)

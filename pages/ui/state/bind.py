@@ -42,8 +42,8 @@ def segments(
         label: the label of the control.
         titles: the title of each value, in the order of the control.
         cls, name: the parameter class and the field's name.
-        value: the value to show; None for the field's own.
-        options: further options of `st.segmented_control`.
+        value: the value to show; None for the field's current value.
+        options: more options of `st.segmented_control`.
     """
     shown = {} if value is None else {"value": value}
     st.segmented_control(

@@ -46,10 +46,10 @@ def without_the_previous(state: State, before: State, *, just_decoded: bool) -> 
 
 
 def _asking_the_same(state: State, before: State | None = None) -> State:
-    """Return a copy in which all pages that explain a predicted token explain the one that was chosen.
+    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
 
     Args:
-        before: the state before the choice; None for an address, whose own choices stay.
+        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
     """
     if state.of(SubjectParams).subject != TRANSLATOR:
         return state
@@ -68,7 +68,7 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
 
 
 def pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy with the URL's pins, which name no attention kind, assigned to the kind that the page shows."""
+    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
     chosen = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
     if kind is None or chosen == chosen.unpinned():

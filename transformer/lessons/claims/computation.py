@@ -41,7 +41,7 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
-    """A weight is the softmax of a row's scores; a score is query times key over the square root of the head width."""
+    """A row's weights are the softmax of its scores: query times key, divided by the square root of the head width."""
     layer, number, row_at = evidence.at_row(kind, head, row)
     column_at = evidence.view(kind).axes.column_positions[evidence.column(kind, column)][0]
     trace = evidence.trace(details=True)
