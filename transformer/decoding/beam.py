@@ -89,7 +89,7 @@ def beam_search(
     if not 0 <= length_penalty <= MAX_LENGTH_PENALTY:
         raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
-    sentences = cache.sentences
+    sentences = cache.batch_size
     generation = model.config.generation
     applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device, generation)
     ending_rule = _EndRule(sentences, beam_size, limit, length_penalty)

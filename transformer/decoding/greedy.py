@@ -54,7 +54,7 @@ def greedy_batch(
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
     # The sentence of each batch row, and the tokens taken so far for each sentence.
-    sentences = list(range(cache.sentences))
+    sentences = list(range(cache.batch_size))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):
         logits, cache = logits_of_next(model, read, cache)

@@ -59,8 +59,8 @@ class Reader:
             The trace, and the log-probability of every vocabulary token at every step, nats, [T, V].
         """
         target = shifted_right(self.vocabulary, predicted)
-        hidden, _ = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)
-        log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
+        output, cache = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)  # [1, T, D]
+        log_probs = self.model.logits(output, cache)[0].float().log_softmax(dim=-1)  # [1, T, D] -> [T, V]
         taken = log_probs.gather(-1, self._ids(predicted)[:, None]).squeeze(-1)
         candidates = top_candidates(log_probs, CANDIDATES)
         rows, columns = len(target), len(self.tokens)

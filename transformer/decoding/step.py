@@ -104,8 +104,8 @@ def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
     """Like `predict`, but cheaper: return only the logits, float32 [N, V], and the new cache."""
-    hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
-    return model.generator(hidden.squeeze(1)).float(), cache
+    output, cache = model.decode_step(read.unsqueeze(1), cache, record=record)  # [N] -> [N, 1] -> [N, 1, D]
+    return model.logits(output, cache).squeeze(1).float(), cache  # [N, 1, D] -> [N, 1, V] -> [N, V]
 
 
 def entropy(log_probs: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ class Blocks:
         """Number W of positions in each block: `size`, or with a single block the number of positions that exist."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
-    def allowed(self, device: torch.device) -> Tensor | None:
+    def mask(self, device: torch.device) -> Tensor | None:
         """The mask within a block, bool [queries, W]; None allows everything."""
         if self.count == 1:
             return causal_mask(self.width, device=device)[self.width - self.queries :] if self.queries > 1 else None

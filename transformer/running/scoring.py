@@ -183,8 +183,8 @@ def log_probs_of(
     cache = model.start_cache(memory, None)
     if len(encoder_rows) != runs or edits.interventions:
         cache = replace(cache.select(encoder_rows.to(source.device)), edits=edits)
-    hidden, _ = model.decode_step(target.expand(len(encoder_rows), -1), cache)
-    return model.generator(hidden[:, -1:] if last else hidden).float().log_softmax(dim=-1)
+    output, cache = model.decode_step(target.expand(len(encoder_rows), -1), cache)
+    return model.logits(output[:, -1:] if last else output, cache).float().log_softmax(dim=-1)
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:

@@ -126,21 +126,24 @@ class Interventions:
         """Yield each patched place, and the position in the other sentence to patch from."""
         yield from _pairs(self.patches)
 
-    def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
-        """Return the attention mask under these interventions, bool [rows, columns]; True if the query sees the key.
+    def visible(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
+        """Return the attention mask under these interventions, bool [queries, keys]; True if the query sees the key.
 
         Args:
             kind: attention kind.
-            rows: number of queries.
-            columns: number of keys, beginning with position 0.
+            queries: number of queries.
+            keys: number of keys, beginning with position 0.
             start: position of the first query.
         """
-        query, key = np.arange(start, start + rows)[:, None], np.arange(columns)[None, :]
-        visible = np.ones((rows, columns), dtype=bool)
-        if kind == "decoder" and self.decoder_mask:
-            visible = key <= query
+        not_hidden = self.not_hidden(kind, queries, keys, start=start)
+        causal = kind == "decoder" and self.decoder_mask
+        return not_hidden & np.tri(queries, keys, start, dtype=bool) if causal else not_hidden
+
+    def not_hidden(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
+        """Return the mask of the hidden tokens alone, bool [queries, keys]; arguments as in `visible`."""
+        query, key = np.arange(start, start + queries)[:, None], np.arange(keys)[None, :]
         seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
-        return visible & (seen if kind == "cross" else seen | (key == query))
+        return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source: int) -> None:
         """Check that every head, position and patch in the interventions exists in the model and the sentence.
