@@ -20,7 +20,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.trace import DETAILS, KINDS, PARTS
+from transformer.values.trace import DETAILS, KINDS, PARTS, STACKS
 
 TEXT = "The old man reads a book."
 
@@ -121,8 +121,7 @@ def test_cached_steps_equal_the_rows_of_the_trace(small_translator):
 def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
-        "encoder_residual",
-        "decoder_residual",
+        f"{stack}_{name}" for stack in STACKS for name in ("residual", "feed_forward")
     }
     for kind in KINDS:
         d = {name: trace.details[f"{kind}_{name}"] for name in DETAILS}

@@ -114,7 +114,11 @@ class Reader:
         stacks = [stack for stack in STACKS if stack in kinds]
         return {
             **{f"{kind}_{name}": self.record.stacked(f"{kind}.{name}") for kind in kinds for name in DETAILS},
-            **{f"{stack}_residual": self.record.stacked(f"{stack}.residual") for stack in stacks},
+            **{
+                f"{stack}_{name}": self.record.stacked(f"{stack}.{name}")
+                for stack in stacks
+                for name in ("residual", "feed_forward")
+            },
         }
 
     def _ids(self, tokens: Sequence[Token]) -> Tensor:

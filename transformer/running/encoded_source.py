@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.reading import Reader
 from transformer.decoding.texts import MAX_TOKENS, text_tokens
 from transformer.decoding.writing import write
@@ -20,11 +21,11 @@ from transformer.model.edits import Edits, edits_of
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.running.head_replacements import HeadReplacements
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
+from transformer.values.sites import HookFunctions
 from transformer.values.tokens import Token
 from transformer.values.translation import Translation
 
@@ -124,6 +125,7 @@ def encode(
     device: str,
     version: str,
     record: Recorder | None = None,
+    hooks: HookFunctions | None = None,
 ) -> EncodedSource:
     """Run the encoder on a source text.
 
@@ -135,15 +137,16 @@ def encode(
         means: the heads' mean outputs, needed for the modes "mean" and "resample".
         device, version: device and version of the model.
         record: recorder for activations; None to record nothing.
+        hooks: functions by site, for the encoder and for all later runs of the decoder.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions refer to a head or token that does not exist.
+        InterventionError: the interventions or hooks refer to a head, token or site that does not exist.
     """
     tokens = text_tokens(vocabulary, text, "source")
     interventions.check(model.config, len(tokens))
     replacements = HeadReplacements(model, means, [token.id for token in tokens])
-    edits = edits_of([interventions], model.config, replacements, device)
+    edits = edits_of([interventions], model.config, replacements, device, hooks)
     memory = model.encode(token_ids(tokens, device), None, edits=edits, record=record)
     return EncodedSource(model, vocabulary, text, tokens, memory, interventions, edits, record, version)
 

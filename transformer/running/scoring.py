@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from transformer.config import TransformerConfig
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.step import token_rank
 from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
-from transformer.running.head_replacements import HeadReplacements
 from transformer.values.cancellation import check_cancelled, step_done
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions

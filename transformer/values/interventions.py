@@ -51,7 +51,7 @@ class Interventions:
             from the head's mean output over a set of sentences (`values.head_means`). "uniform" interpolates between
             uniform weights over all visible tokens (gate 0) and the head's own weights (gate 1, the maximum).
             "resample" scales the output's deviation from the head's output on another sentence
-            (`transformer.running.head_replacements`).
+            (`transformer.decoding.head_replacements`).
         attention: attention weights that replace the computed ones, by (kind, layer, head, row): a full row, or a
             mapping of columns to weights. If the weights sum to less than 1, the row's other cells share the remainder
             in proportion to their computed weights. A target row beyond the end of the translation is ignored.
@@ -150,7 +150,7 @@ class Interventions:
 
         Args:
             config: model configuration.
-            source: number of source tokens, including the end symbol.
+            source: number of source tokens, including the end symbol; 0 for a language model.
 
         Raises:
             InterventionError: a layer, head or source token does not exist, or a patch does not fit.
@@ -166,7 +166,7 @@ class Interventions:
         for (kind, _, _, row), cells in self.given_rows():
             positions += [row] if kind == "encoder" else []
             positions += [column for column, _ in cells] if kind != "decoder" else []
-        if max(positions, default=0) >= source:
+        if positions and max(positions) >= source:
             raise InterventionError(
                 f"There is no source token {max(positions) + 1}: the source has {source}, including the end symbol."
             )
@@ -200,7 +200,9 @@ class Interventions:
         if layer >= config.layers_of(kind_of(site)) + is_residual(site) or head >= config.heads:
             raise InterventionError(f"{where} does not fit: the model has no such layer or head.")
         for ids, size in zip(sides, (config.source_vocabulary, config.target_vocabulary), strict=True):
-            if not (0 < len(ids) <= config.max_positions and all(0 <= number < size for number in ids)):
+            fits = len(ids) <= config.max_positions and all(0 <= number < size for number in ids)
+            # A language model has no source, so its vocabulary has size 0.
+            if not fits or bool(ids) != bool(size):
                 raise InterventionError(f"{where}: the ids of the other sentence are not those of this model.")
         side = stack_of(site)
         if (side == "encoder" and position >= source) or other >= len(sides[side == "decoder"]):

@@ -42,9 +42,7 @@ SITES: Mapping[str, tuple[str, str]] = {
     **{f"{stack}.{name}": entry for stack in ("encoder", "decoder") for name, entry in IN_EACH_STACK.items()},
     "decoder.after_cross_attention": ("[B, T, D]", "the residual stream after cross-attention"),
     "decoder.logits": ("[B, T, V]", "the scores of the next token, before the softmax"),
-    **{
-        f"{kind}.{name}": entry for kind in ("encoder", "decoder", "cross") for name, entry in IN_EACH_ATTENTION.items()
-    },
+    **{f"{kind}.{name}": entry for kind in KINDS for name, entry in IN_EACH_ATTENTION.items()},
 }
 
 

@@ -256,7 +256,7 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 6: bump PROTOCOL whenever one of these fields or its meaning changes.
+# The messages of version 7: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
@@ -284,4 +284,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_wire_format_matches_the_protocol_version(kind):
-    assert PROTOCOL == 6 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 7 and [each.name for each in fields(kind)] == FIELDS[kind].split()

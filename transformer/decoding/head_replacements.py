@@ -24,7 +24,7 @@ from transformer.model.transformer import Transformer
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.patches import Pair, Place, has_heads, is_residual
+from transformer.values.patches import Pair, Place, has_heads, is_residual, kind_of
 
 # Maximum number of source or target positions, including the start or the end symbol.
 POSITIONS = MAX_TOKENS + 1
@@ -38,7 +38,7 @@ class HeadReplacements:
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         means: the heads' mean outputs and the sentences they were measured on; None if not available.
-        source: token ids of the source, [S], which is never drawn as the other sentence.
+        source: token ids of the source, [S], which is never drawn as the other sentence; empty for a language model.
         positions: maximum number of positions in the run.
     """
 
@@ -56,6 +56,11 @@ class HeadReplacements:
         Raises:
             InterventionError: the means or their sentences are missing.
         """
+        if not self._model.config.encoder_layers:
+            raise InterventionError(
+                f"The mode {interventions.mode} needs outputs of heads on other sentences, which are measured only for "
+                "translators: choose the mode zero or uniform."
+            )
         if self._means is None:
             raise InterventionError(
                 "The heads' mean outputs are missing for this model: make them with "
@@ -114,10 +119,10 @@ def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
 
 
 def recorded(model: Transformer, pair: Pair) -> Recorder:
-    """Run a model on a sentence and its translation, and record all activations."""
+    """Run a model on a sentence and its translation, and record all activations; a language model has no source."""
     source, target = (torch.tensor([ids], device=model.device) for ids in pair)
     record = Recorder(details=True)
-    memory = model.encode(source, None, record=record)
+    memory = model.encode(source, None, record=record) if pair[0] else None
     model.decode(target, memory, None, record=record)
     return record
 
@@ -128,7 +133,8 @@ def value_at(record: Recorder, place: Place, position: int) -> Tensor:
     Shapes are [K] for a head's output, [N] for a head's attention weights, and [D] otherwise.
     """
     site, layer, head, _ = place
-    # The residual stream is recorded after every sub-layer: two per encoder layer, three per decoder layer.
-    step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1
-    tensor = record.tensors[site][layer * step][0]
+    tensors = record.tensors[site]
+    # The residual stream is recorded before the first layer and after each of the N sub-layers of every layer.
+    step = (len(tensors) - 1) // len(record.tensors[f"{kind_of(site)}.weights"]) if is_residual(site) else 1
+    tensor = tensors[layer * step][0]
     return tensor[head, position] if has_heads(site) else tensor[position]
