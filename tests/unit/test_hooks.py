@@ -122,7 +122,7 @@ def test_invalid_hook_is_reported(small_translator, hooks, message):
 
 def test_hooks_of_the_model_itself_keep_the_gradient(small_translator):
     model, scale = small_translator._model, torch.ones(1, requires_grad=True)
-    edits = Edits(functions={"encoder.feed_forward": lambda x, layer, start: x * scale})
+    edits = Edits(hooks={"encoder.feed_forward": lambda x, layer, start: x * scale})
     ids = torch.tensor([[5, 6, 7]])
     model(ids, ids, edits=edits).square().mean().backward()
     assert float(scale.grad.abs()) > 0

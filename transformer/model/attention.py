@@ -30,7 +30,7 @@ class Attention(NamedTuple):
 
 
 class AttentionContext(NamedTuple):
-    """What attention in one layer needs besides its input.
+    """The inputs of one attention, apart from queries, keys and values.
 
     Attributes:
         mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. Local

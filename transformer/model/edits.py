@@ -44,7 +44,7 @@ class Edits:
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
         positions: whether the positional encoding is added; the same for every text.
         patches: those of each of the B texts; empty if no text has any.
-        functions: called with the values of the whole batch, after every other change; by site.
+        hooks: functions that get the values of the whole batch after every other change, by site.
 
     Raises:
         InterventionError: there is no such site.
@@ -56,15 +56,15 @@ class Edits:
     offsets: ByKind = field(default_factory=dict)
     positions: bool = True
     patches: tuple[Patches, ...] = ()
-    functions: HookFunctions = field(default_factory=dict)
+    hooks: HookFunctions = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_sites(self.functions)
+        check_sites(self.hooks)
 
     @property
     def change_values(self) -> bool:
         """Whether there is any change at a site."""
-        return bool(self.interventions or self.functions)
+        return bool(self.interventions or self.hooks)
 
     @property
     def change_attention(self) -> bool:
@@ -99,8 +99,8 @@ class Edits:
             start: position of the first query.
         """
         edit = self._of_interventions(kind, name, layer, start) if self.interventions else None
-        function = self.functions.get(f"{kind}.{name}")
-        return edit if function is None else HookEdit(f"{kind}.{name}", function, edit, layer, start)
+        hook = self.hooks.get(f"{kind}.{name}")
+        return edit if hook is None else HookEdit(f"{kind}.{name}", hook, edit, layer, start)
 
     def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """The mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
@@ -164,7 +164,7 @@ def edits_of(
     config: TransformerConfig,
     replacement: Replacement | None = None,
     device: torch.device | str | None = None,
-    functions: HookFunctions | None = None,
+    hooks: HookFunctions | None = None,
 ) -> Edits:
     """Convert the interventions of a batch of texts to tensors.
 
@@ -173,14 +173,14 @@ def edits_of(
         config: configuration of the model.
         replacement: returns the outputs for the modes "mean" and "resample", and the vectors of patches.
         device: device of the model.
-        functions: as in `Edits`.
+        hooks: as in `Edits`.
 
     Raises:
         ValueError: the texts differ in whether they add positions.
         InterventionError: there is no such site.
     """
     if all(each == AS_TRAINED for each in interventions):
-        return Edits(functions=functions) if functions else UNEDITED
+        return Edits(hooks=hooks) if hooks else UNEDITED
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
         raise ValueError("the texts of one batch must either all add positions or all leave them out")
@@ -219,7 +219,7 @@ def edits_of(
         **moved,
         positions=positions.pop(),
         patches=patches if any(patches) else (),
-        functions=functions or {},
+        hooks=hooks or {},
     )
 
 

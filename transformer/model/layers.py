@@ -29,7 +29,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class LayerContext(NamedTuple):
-    """What a layer needs besides its input.
+    """The inputs of a layer, apart from the residual stream.
 
     Attributes:
         self_attention, cross_attention: masks and positions of each attention.

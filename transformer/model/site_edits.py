@@ -98,17 +98,17 @@ class StreamEdit:
 
 @dataclass(frozen=True)
 class HookEdit:
-    """A function that reads or changes the value at a site, after any other edit.
+    """A hook, which reads or changes the value at a site after any other edit.
 
     Attributes:
         site: name of the site.
-        function: as in `Edits.functions`.
+        hook: as in `Edits.hooks`.
         edit: the edit before it; None for none.
-        layer, start: arguments of the function.
+        layer, start: arguments of the hook.
     """
 
     site: str
-    function: HookFunction
+    hook: HookFunction
     edit: SiteEdit | None
     layer: int
     start: int
@@ -117,11 +117,11 @@ class HookEdit:
         """Return the value to use instead of the model's, of the same shape.
 
         Raises:
-            InterventionError: the function returns something else.
+            InterventionError: the hook returns something else.
         """
         if self.edit is not None:
             x = self.edit(x, mask)
-        return check_value(self.site, self.function(x, self.layer, self.start), x)
+        return check_value(self.site, self.hook(x, self.layer, self.start), x)
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:

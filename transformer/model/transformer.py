@@ -107,7 +107,7 @@ class Transformer(nn.Module):
             source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
             source_mask, edits, record: as in `forward`.
         """
-        check_sites(edits.functions, self.config)
+        check_sites(edits.hooks, self.config)
         hooks = hooks_of(edits, record, "encoder")
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
@@ -148,7 +148,7 @@ class Transformer(nn.Module):
             source_mask: the mask that `encode` got.
             edits: the edits that `encode` got; every later step takes them from the cache.
         """
-        check_sites(edits.functions, self.config)
+        check_sites(edits.hooks, self.config)
         if memory is None:
             return DecoderCache((), source_mask, edits)
         attentions = [cast("DecoderLayer", layer).cross_attention for layer in self.decoder_layers]
@@ -201,7 +201,7 @@ class Transformer(nn.Module):
         return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
 
     def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:
-        """What all decoder layers share for the next `queries` positions."""
+        """The inputs that all decoder layers share for the next `queries` positions."""
         edits, start = cache.edits, cache.length
         relative = self.target_positions.relative(queries, start=start) if edits.positions else None
         masked = AttentionContext(self_attention_mask(self.config, edits, queries, start, device), relative)
