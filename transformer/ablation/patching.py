@@ -22,7 +22,7 @@ from transformer.running.runs.scores import ContrastsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.patches import Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.patches import PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
@@ -125,7 +125,7 @@ class GridRun(Run[Contrasts]):
     """
 
     question: PatchingQuestion
-    site: Site
+    site: PatchSite
 
     message = "Patching every place …"
     long = True
@@ -243,7 +243,7 @@ def reversed_patches(patches: Patches) -> Patches:
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
-def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
+def partners(site: PatchSite, text: Trace, other: Trace, step: int) -> dict[int, int]:
     """Map positions at a site to the corresponding positions in the other trace, which reads the same translation.
 
     Attention weights over source tokens (in the encoder and in cross-attention) correspond only if both sentences have
@@ -257,7 +257,7 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
     return matched_positions(text.source_tokens, other.source_tokens, (text.source_text, other.source_text))
 
 
-def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
+def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
     """Return an array with one dict of patches per grid cell; a dict is empty if no token has a counterpart.
 
     Args:
@@ -279,7 +279,7 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     return cells
 
 
-def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
+def patch_everywhere(site: PatchSite, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
     """Return one head's patches at all positions that have a counterpart in the other sentence."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.errors import InterventionError
 from transformer.values.interventions import TOLERANCE, Cells, Row, head_name
-from transformer.values.sites import HookFunction, check_value
+from transformer.values.sites import HookFunction
 
 # Index of the text in the batch, head, position, and the vector that replaces the value there.
 VectorPatch = tuple[int, int, int, Tensor]
@@ -121,7 +121,15 @@ class HookEdit:
         """
         if self.edit is not None:
             x = self.edit(x, mask)
-        return check_value(self.site, self.hook(x, self.layer, self.start), x)
+        given = self.hook(x, self.layer, self.start)
+        if given is None:
+            return x
+        if not isinstance(given, Tensor) or given.shape != x.shape:
+            found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
+            raise InterventionError(
+                f"the hook at {self.site} returned {found}: return a tensor of the shape {tuple(x.shape)}, or None"
+            )
+        return given.to(x)
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:

@@ -54,22 +54,6 @@ def check_sites(names: Iterable[str], config: TransformerConfig | None = None) -
             raise InterventionError(f"unknown site {name!r}; sites{' of this model' if config else ''} are {sites}")
 
 
-def check_value(site: str, given: Any, x: Tensor) -> Tensor:
-    """Return the value that a hook gives in place of x.
-
-    Raises:
-        InterventionError: it is not a tensor of the shape and device of x.
-    """
-    if given is None:
-        return x
-    if getattr(given, "shape", None) != x.shape or given.device != x.device:
-        found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
-        raise InterventionError(
-            f"the hook at {site} returned {found}: return a tensor of the shape {tuple(x.shape)} on {x.device}, or None"
-        )
-    return given.to(x.dtype)
-
-
 def _has(config: TransformerConfig | None, site: str) -> bool:
-    kind, _, name = site.partition(".")
-    return config is None or config.layers_of("cross" if name == "after_cross_attention" else kind) > 0
+    kind: Any = "cross" if site == "decoder.after_cross_attention" else site.partition(".")[0]
+    return config is None or config.layers_of(kind) > 0

@@ -23,7 +23,7 @@ from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
-from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 from transformer.values.trace import Trace
 
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
@@ -71,7 +71,7 @@ def show_grid(asked: Asked) -> Chosen:
         )
         st.selectbox(
             "Patch",
-            SITES,
+            PATCH_SITES,
             format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
             width=235,
             key=preset("patch_site", site),
@@ -145,19 +145,19 @@ def show_grid(asked: Asked) -> Chosen:
     return chosen
 
 
-def site_name(site: Site) -> str:
+def site_name(site: PatchSite) -> str:
     """Return a site's name for display."""
     where = KINDS[kind_of(site)].capitalize()
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
-def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+def grid_run(asked: Asked, site: PatchSite, direction: Direction) -> GridRun:
     """Return the model run that measures each patch at a site on its own, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
-    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+    asked: Asked, site: PatchSite, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measured grid in one direction, and each cell's value by layer and position in sentence A.
 
@@ -213,14 +213,16 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    asked: Asked, site: PatchSite, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
     return rows, token_labels(asked, site, columns)[: shape[1]]
 
 
-def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
+def token_labels(asked: Asked, site: PatchSite, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
@@ -235,7 +237,7 @@ def _named(trace: Trace) -> list[str]:
     return [token_label(token, trace.source_text) for token in trace.source_tokens]
 
 
-def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+def _pick(asked: Asked, site: PatchSite, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
     """Show boxes for the patch's layer, head and tokens, which work with the keyboard, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))

@@ -24,7 +24,7 @@ from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_o
 from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
-from transformer.values.patches import SITES
+from transformer.values.patches import PATCH_SITES
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
@@ -55,7 +55,7 @@ INTERVENTIONS = st.builds(
     seed=st.integers(0, 2**40),
     draw=st.integers(0, 99),
     patches=st.dictionaries(
-        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
+        st.tuples(st.sampled_from(PATCH_SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
         st.integers(0, 99),
         max_size=3,
     ),
