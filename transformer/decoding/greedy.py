@@ -71,5 +71,5 @@ def greedy_batch(
             return
         applied.follow(going_on, [tokens[row] for row in going_on])
         if len(going_on) < len(sentences):
-            rows = torch.tensor(going_on, device=cache.device)
-            cache, read, sentences = cache.select(rows), read[rows], [sentences[row] for row in going_on]
+            kept = torch.tensor(going_on, device=cache.device)
+            cache, read, sentences = cache.select(kept), read[kept], [sentences[row] for row in going_on]

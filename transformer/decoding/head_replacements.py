@@ -38,15 +38,15 @@ class HeadReplacements:
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         means: the heads' mean outputs and the sentences they were measured on; None if not available.
-        source: token ids of the source, [S], which is never drawn as the other sentence; empty for a language model.
+        source_ids: token ids of the source, which is never drawn as the other sentence; empty for a language model.
         positions: maximum number of positions in the run.
     """
 
     def __init__(
-        self, model: Transformer, means: HeadMeans | None, source: Sequence[int], positions: int = POSITIONS
+        self, model: Transformer, means: HeadMeans | None, source_ids: Sequence[int], positions: int = POSITIONS
     ) -> None:
         self._model, self._means = model, means
-        self._source, self._positions = tuple(source), positions
+        self._source_ids, self._positions = tuple(source_ids), positions
         self._drawn: dict[tuple[int, int], ByKind] = {}
         self._records: dict[Pair, Recorder] = {}
 
@@ -70,7 +70,7 @@ class HeadReplacements:
             return {kind: torch.from_numpy(self._means.outputs[kind][:, :, None].copy()) for kind in KINDS}
         draw = interventions.seed, interventions.draw
         if draw not in self._drawn:
-            pair, places = drawn(self._means.pairs, self._source, *draw)
+            pair, places = drawn(self._means.pairs, self._source_ids, *draw)
             outputs = head_outputs(self._model, pair)
             # Edits are combined on the CPU, head by head, so one transfer from the device is enough.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
@@ -86,21 +86,23 @@ class HeadReplacements:
         return tuple((place, value_at(record, place, position)) for place, position in interventions.patched())
 
 
-def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
+def drawn(
+    pairs: Sequence[Pair], source_ids: Sequence[int], seed: int, draw: int
+) -> tuple[Pair, dict[Kind, np.ndarray]]:
     """Sample another sentence, and for every position a random position in that sentence, by attention kind.
 
     Draws with the same seed go through all sentences in one random order, and then start over.
 
     Args:
         pairs: sentences to sample from.
-        source: token ids of the model's source text, which is never sampled.
+        source_ids: token ids of the model's source text, which is never sampled.
         seed, draw: fields of `Interventions`.
 
     Raises:
         InterventionError: `pairs` has no sentence other than the source.
     """
     shuffled = np.random.default_rng(seed).permutation(len(pairs))
-    others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source)]
+    others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source_ids)]
     if not others:
         raise InterventionError(
             "There are no other sentences to take the heads' outputs from: make them with "

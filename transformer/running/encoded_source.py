@@ -163,7 +163,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
     model, vocabulary = sources[0].model, sources[0].vocabulary
     begins = [vocabulary.begin(source.text) for source in sources]
     if len(set(begins)) > 1:
-        # All rows of a batch share one forced prefix, so group the sources by prefix.
+        # All texts of a batch share one forced prefix, so group the sources by prefix.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
             for place, text, tokens in decode_together([sources[place] for place in places]):
@@ -207,18 +207,18 @@ def decode_variants(
     return [vocabulary.tokens(written[number]) for number in range(len(variants))]
 
 
-def most_tokens(model: Transformer, source: int, prefix: int = 0) -> int:
+def most_tokens(model: Transformer, source_length: int, prefix_length: int = 0) -> int:
     """Return the maximum number of tokens in a translation.
 
     Args:
         model: the model; imported models may have their own limit.
-        source: number of source tokens.
-        prefix: number of tokens in the forced prefix.
+        source_length: number of source tokens.
+        prefix_length: number of tokens in the forced prefix.
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
-        return min(MAX_TOKENS + 1, max(limit, prefix))
+        return min(MAX_TOKENS + 1, max(limit, prefix_length))
     # Translations are rarely longer than 1.5 times the source, but short sources need more.
-    return min(MAX_TOKENS + 1, max(2 * source + 10, prefix + source))
+    return min(MAX_TOKENS + 1, max(2 * source_length + 10, prefix_length + source_length))
 
 
 def token_ids(tokens: Sequence[Token], device: str | torch.device) -> Tensor:

@@ -231,21 +231,21 @@ class Translator(Runs):
                 result can still be traced separately.
         """
         with self._computing():
-            sources: dict[int, EncodedSource] = {}
+            encoded: dict[int, EncodedSource] = {}
             for number, (text, target) in enumerate(zip(texts, targets or [None] * len(texts), strict=True)):
                 try:
                     given = None if target is None else given_target(self.tokenizer, target, text)
-                    source = self.encode(text, AS_TRAINED, Recorder(details=False))
+                    one = self.encode(text, AS_TRAINED, Recorder(details=False))
                 except TextError as error:
                     done(number, error)
                     continue
                 if given is None:
-                    sources[number] = source
+                    encoded[number] = one
                 else:
-                    done(number, source.reader.read(*given)[0])
-            numbers = list(sources)
-            for place, written, tokens in decode_together(list(sources.values())) if sources else ():
-                done(numbers[place], sources[numbers[place]].reader.read(written, tokens)[0])
+                    done(number, one.reader.read(*given)[0])
+            numbers = list(encoded)
+            for place, written, tokens in decode_together(list(encoded.values())) if encoded else ():
+                done(numbers[place], encoded[numbers[place]].reader.read(written, tokens)[0])
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
@@ -300,11 +300,9 @@ class Translator(Runs):
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Return the token ids of the source [1, S], the decoder input [1, T], and the tokens to predict [T]."""
         predicted = self.translate(text).tokens if target is None else given_target(self.tokenizer, target, text)[1]
-        source, read = (
-            text_tokens(self.tokenizer, self.typed(text), "source"),
-            shifted_right(self.tokenizer, predicted),
-        )
-        return token_ids(source, self.device), token_ids(read, self.device), token_ids(predicted, self.device)[0]
+        source = token_ids(text_tokens(self.tokenizer, self.typed(text), "source"), self.device)
+        decoder_input = token_ids(shifted_right(self.tokenizer, predicted), self.device)
+        return source, decoder_input, token_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
         """Raise an InterventionError if a variant refers to a head or token that the model or source [1, S] lacks."""

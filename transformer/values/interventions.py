@@ -145,12 +145,12 @@ class Interventions:
         seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
         return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
 
-    def check(self, config: TransformerConfig, source: int) -> None:
+    def check(self, config: TransformerConfig, source_length: int) -> None:
         """Check that every head, position and patch in the interventions exists in the model and the sentence.
 
         Args:
             config: model configuration.
-            source: number of source tokens, including the end symbol; 0 for a language model.
+            source_length: number of source tokens, including the end symbol; 0 for a language model.
 
         Raises:
             InterventionError: a layer, head or source token does not exist, or a patch does not fit.
@@ -166,13 +166,14 @@ class Interventions:
         for (kind, _, _, row), cells in self.given_rows():
             positions += [row] if kind == "encoder" else []
             positions += [column for column, _ in cells] if kind != "decoder" else []
-        if positions and max(positions) >= source:
+        if positions and max(positions) >= source_length:
             raise InterventionError(
-                f"There is no source token {max(positions) + 1}: the source has {source}, including the end symbol."
+                f"There is no source token {max(positions) + 1}: the source has {source_length}, including the end "
+                "symbol."
             )
 
         for place, other in self.patched():
-            self._check_patch(config, source, place, other)
+            self._check_patch(config, source_length, place, other)
 
     def encoder_part(self) -> Interventions:
         """Return only the interventions that affect the encoder, so that runs with an equal encoder part can share its
@@ -190,7 +191,7 @@ class Interventions:
             other=self.other,
         )
 
-    def _check_patch(self, config: TransformerConfig, source: int, place: Place, other: int) -> None:
+    def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
         """Raise an InterventionError if the place or the other position does not exist, or attention rows differ in
         length.
         """
@@ -205,9 +206,11 @@ class Interventions:
             if not fits or bool(ids) != bool(size):
                 raise InterventionError(f"{where}: the ids of the other sentence are not those of this model.")
         side = stack_of(site)
-        if (side == "encoder" and position >= source) or other >= len(sides[side == "decoder"]):
+        if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
             raise InterventionError(f"{where} does not fit: one of the sentences has no such token.")
-        if site.endswith("weights") and (position != other if site == "decoder.weights" else source != len(sides[0])):
+        if site.endswith("weights") and (
+            position != other if site == "decoder.weights" else source_length != len(sides[0])
+        ):
             raise InterventionError(
                 f"{where} does not fit: a row of attention can be patched only if both rows see equally many tokens."
             )

@@ -53,8 +53,8 @@ class TraceRun(TranslatorRun[Trace]):
     def with_hooks(self, runs: Translator, hooks: HookFunctions) -> Trace:
         """Compute the trace while functions read and change values of the model, by site."""
         given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
-        source = runs.encode(self.text, self.interventions, Recorder(details=self.details), hooks)
+        encoded = runs.encode(self.text, self.interventions, Recorder(details=self.details), hooks)
         if given is None:
-            translation = source.decode(GREEDY)
+            translation = encoded.decode(GREEDY)
             given = translation.text, translation.tokens
-        return source.reader.read(*given)[0]
+        return encoded.reader.read(*given)[0]
