@@ -193,11 +193,6 @@ class CrossAttention(MultiHeadAttention):
     section 3.2.3).
     """
 
-    def __init__(self, d_model: int, heads: int, *, dropout: float) -> None:
-        super().__init__(d_model, heads, dropout=dropout)
-        # Outputs of the input projection.
-        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)
-
     def forward(self, x: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT) -> Tensor:
         """Attention of the positions of x [B, T, D] to keys and values [B, H, S, K]; the output is [B, T, D]."""
         query = self.project_queries(x)  # [B, T, D] -> [B, H, T, K]
@@ -205,14 +200,21 @@ class CrossAttention(MultiHeadAttention):
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Project x [B, T, D] to queries [B, H, T, K]."""
-        projection = self.projection_slice(self.queries)
-        return self.split_heads(F.linear(x, *projection))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
+        weight, bias = self.projection_of_queries()
+        return self.split_heads(F.linear(x, weight, bias))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
 
     def project_keys_and_values(self, memory: Tensor) -> KeysAndValues:
         """Project the encoder's output [B, S, D] to keys and values [B, H, S, K]."""
-        projection = self.projection_slice(self.keys_and_values)
-        return KeysAndValues(self.split_heads(F.linear(memory, *projection)))  # -> [B, S, 2D] -> [B, 2H, S, K]
+        weight, bias = self.projection_of_keys_and_values()
+        joined = self.split_heads(F.linear(memory, weight, bias))  # [B, S, D] -> [B, S, 2D] -> [B, 2H, S, K]
+        return KeysAndValues(joined)
 
-    def projection_slice(self, part: slice) -> tuple[Tensor, Tensor]:
-        """Weight and bias of those outputs of the input projection that `part` selects."""
-        return self.in_projection.weight[part], self.in_projection.bias[part]
+    def projection_of_queries(self) -> tuple[Tensor, Tensor]:
+        """Weight [D, D] and bias [D] of the queries."""
+        d_model = self.in_projection.in_features
+        return self.in_projection.weight[:d_model], self.in_projection.bias[:d_model]
+
+    def projection_of_keys_and_values(self) -> tuple[Tensor, Tensor]:
+        """Weight [2D, D] and bias [2D] of the keys and values."""
+        d_model = self.in_projection.in_features
+        return self.in_projection.weight[d_model:], self.in_projection.bias[d_model:]

@@ -43,27 +43,28 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.symbols = symbols
-        encodes, decodes = config.encoder_layers > 0, config.decoder_layers > 0
-        # These lines fix the order of the parameters, in which `build` draws random numbers; so the stacks alternate.
-        if encodes:
+        has_encoder, has_decoder = config.encoder_layers > 0, config.decoder_layers > 0
+        # The stacks alternate, because these lines fix the order of the parameters, on which fresh weights and recorded
+        # trainings depend.
+        if has_encoder:
             self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
-        if decodes:
+        if has_decoder:
             self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
-        if encodes:
+        if has_encoder:
             self.source_positions = PositionalEncoding(config)
-        if decodes:
+        if has_decoder:
             self.target_positions = PositionalEncoding(config)
         normed = config.embedding_norm
-        self.source_norm = nn.LayerNorm(config.d_model) if normed and encodes else nn.Identity()
-        self.target_norm = nn.LayerNorm(config.d_model) if normed and decodes else nn.Identity()
+        self.source_norm = nn.LayerNorm(config.d_model) if normed and has_encoder else nn.Identity()
+        self.target_norm = nn.LayerNorm(config.d_model) if normed and has_decoder else nn.Identity()
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # With pre-norm, the output of each stack is not normalised yet. With post-norm, its last layer has normalised
         # it.
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model) if pre and encodes else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model) if pre and decodes else nn.Identity()
-        if decodes:
+        self.encoder_norm = nn.LayerNorm(config.d_model) if pre and has_encoder else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.d_model) if pre and has_decoder else nn.Identity()
+        if has_decoder:
             self.generator = nn.Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
@@ -113,6 +114,7 @@ class Transformer(nn.Module):
         x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
         x = hooks.at("embedding", x)
         length = source.shape[1]
+        # [B, 1, 1, S] and [B, 1, S, S] -> [B, 1, S, S], or None
         mask = intersect(padding_mask(source_mask), edits.mask("encoder", length, length, source.device))
         relative = None if positions is None else positions.relative(length)
         context = LayerContext(AttentionContext(mask, relative), hooks=hooks)
@@ -230,7 +232,7 @@ class Transformer(nn.Module):
         """The input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
         x = self.token_vectors(tokens, embedding)  # [B, T] -> [B, T, D]
         if positions is not None:
-            x = positions(x, start=start)
+            x = positions(x, start=start)  # [B, T, D] + [T, D]
         return dropout(norm(x), self.config.dropout, self.training)
 
 

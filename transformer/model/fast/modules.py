@@ -114,8 +114,10 @@ class FastCrossAttention(FastAttention, CrossAttention):
 
     def pack(self) -> None:
         if self.in_projection.weight.device.type == "cpu" and can_pack(self.in_projection.weight):
-            queries, keys_and_values = (self.projection_slice(part) for part in (self.queries, self.keys_and_values))
-            self._packed = PackedWeights(*queries), PackedWeights(*keys_and_values)
+            self._packed = (
+                PackedWeights(*self.projection_of_queries()),
+                PackedWeights(*self.projection_of_keys_and_values()),
+            )
 
     def project_queries(self, x: Tensor) -> Tensor:
         if self._packed is None or x.requires_grad:
