@@ -124,7 +124,7 @@ def trace_reading(
     """Return the trace, with details, of a language model that reads a text.
 
     Args:
-        loaded: the model. Interventions on attention need full attention.
+        loaded: the model, with full attention.
         text: at least one token, as text or as ids without the start symbol.
         interventions: interventions to run the model with. There is no source to hide, and no mean outputs of heads.
         hooks: functions that read and change values of the model, by site (docs/hooks.md).
