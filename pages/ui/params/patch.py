@@ -11,7 +11,7 @@ from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text
 from transformer.errors import InterventionError
-from transformer.values.patches import SITES, Place, Site, parse_patch, patch_name
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, parse_patch, patch_name
 
 Direction = Literal["needed", "enough"]
 DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
@@ -48,7 +48,7 @@ class PatchParams(Params, prefix="patch_"):
         step: the 1-based position of the predicted token; 0 lets the page choose.
         first, second: the IDs of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
         direction: "needed" patches the first sentence's run with values from the second, "enough" does the reverse.
-        site: what to patch, one of SITES.
+        site: what to patch, one of PATCH_SITES.
         layer, head: the layer and head to patch; if the layer is UNCHOSEN, the page chooses a cell of the grid.
         at: the position of the token to patch; UNCHOSEN for all tokens of a head.
         partner: the position in the second sentence; UNCHOSEN for the position matched automatically.
@@ -63,7 +63,7 @@ class PatchParams(Params, prefix="patch_"):
     first: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
     second: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
     direction: Direction = one_of(DIRECTIONS)
-    site: Site = one_of(SITES, "encoder.residual")
+    site: PatchSite = one_of(PATCH_SITES, "encoder.residual")
     layer: int = index(MAX_INDEX, UNCHOSEN)
     head: int = index(MAX_INDEX, 0)
     at: int = index(MAX_INDEX, UNCHOSEN)

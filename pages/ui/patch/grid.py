@@ -24,7 +24,7 @@ from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
-from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
@@ -64,7 +64,7 @@ def show_grid(asked: Asked) -> Chosen:
         )
         st.selectbox(
             "Patch",
-            SITES,
+            PATCH_SITES,
             format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
             width=235,
             key=preset("patch_site", site),
@@ -139,13 +139,13 @@ def show_grid(asked: Asked) -> Chosen:
     return chosen
 
 
-def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+def grid_run(asked: Asked, site: PatchSite, direction: Direction) -> GridRun:
     """Return the model run that measures every single patch at a site, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
-    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+    asked: Asked, site: PatchSite, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measurements in one direction, and the grid of their values.
 
@@ -183,14 +183,16 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    asked: Asked, site: PatchSite, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
     return rows, token_labels(asked, site, columns)[: shape[1]]
 
 
-def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+def _pick(asked: Asked, site: PatchSite, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
     """Show selection boxes for the patch, as a keyboard alternative to the grid, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))

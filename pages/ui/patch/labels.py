@@ -7,7 +7,7 @@ import numpy as np
 from attention_atlas.browser.token_labels import bare, token_label
 from pages.ui.patch.question import Asked
 from pages.ui.text.markup import markdown
-from transformer.values.patches import Site, kind_of, stack_of
+from transformer.values.patches import PatchSite, kind_of, stack_of
 from transformer.values.trace import Trace
 
 KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
@@ -19,7 +19,7 @@ NAMES = {
 }
 
 
-def site_name(site: Site) -> str:
+def site_name(site: PatchSite) -> str:
     """Return a site's name for display."""
     where = KINDS[kind_of(site)].capitalize()
     return f"{where}: {NAMES[site.partition('.')[2]]}"
@@ -47,7 +47,7 @@ def marks(values: np.ndarray) -> np.ndarray:
     )
 
 
-def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
+def token_labels(asked: Asked, site: PatchSite, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]

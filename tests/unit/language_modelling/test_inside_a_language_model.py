@@ -16,8 +16,9 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
 from transformer.config import decoder_only
-from transformer.language_modelling.tracing import trace_text, trace_unmasked
+from transformer.language_modelling.tracing import trace_reading, trace_text
 from transformer.model.transformer import build
+from transformer.values.interventions import Interventions
 
 TEXT = "the house is small and the house is big."
 LAYER, HEAD = 1, 2
@@ -86,7 +87,7 @@ def test_cell_and_its_row_match_the_model(loaded, trace):
 
 
 def test_every_row_attends_to_later_tokens_without_the_mask(loaded, trace):
-    unmasked = trace_unmasked(loaded, trace)
+    unmasked = trace_reading(loaded, TEXT, interventions=Interventions(decoder_mask=False))
     assert unmasked.decoder_mask.all() and not unmasked.interventions.decoder_mask
     assert (unmasked.decoder[:, :, 0, 1:] > 0).all() and unmasked.predicted_tokens == trace.predicted_tokens
     # Before the first attention no token sees another.

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from transformer.analysis.replay.residual import stack_output, stream_sizes, sublayer
+from transformer.model.attention import AttentionContext
 from transformer.model.masks import causal_mask
 from transformer.values.trace import PARTS
 
@@ -17,10 +18,10 @@ def of_the_model(model, layer, part, x, memory):
         return read, layer.feed_forward(read)
     attention = getattr(layer, part)
     if part == "cross_attention":
-        return read, attention(read, source=attention.project_keys_and_values(memory))
+        return read, attention(read, attention.project_keys_and_values(memory))
     relative = model.source_positions.relative(x.shape[1])
-    allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(read, allowed, relative=relative)
+    mask = causal_mask(x.shape[1]) if hasattr(layer, "cross_attention") else None
+    return read, attention(read, AttentionContext(mask, relative))
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
