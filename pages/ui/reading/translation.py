@@ -93,9 +93,9 @@ def _effort(reading: Reading) -> str:
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
-        f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}"
-        f"{' and the end symbol' if own.complete else ''}, using "
-        f"{parameter_count(model.parameters)} on {where}."
+        f"Read {source} {'token' if source == 1 else 'tokens at once'}. Wrote {target}"
+        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before. "
+        f"{parameter_count(model.parameters).capitalize()}, on {where}."
     )
 
 
