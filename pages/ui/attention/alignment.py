@@ -112,7 +112,9 @@ def _alignment_form(targets: int) -> alt.LayerChart:
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
-    words = base.mark_text(fontSize=12).encode(text=alt.Text("source:N"), color=ink_on("weight"))
+    words = base.mark_text(fontSize=12, limit=alt.expr("bandwidth('x')")).encode(
+        text=alt.Text("source:N"), color=ink_on("weight")
+    )
     return layered(cells, words, height=ROUND + 24 * targets)
 
 

@@ -35,9 +35,11 @@ STYLE = """<style>
 /* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
 [data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
-/* On a phone, the name of a button wraps, where Streamlit would cut it. */
+/* On a phone, the name of a button and a row of buttons wrap, where Streamlit would cut them, and a figure shrinks. */
 @media (max-width: 640px) {
     button .stMarkdownEllipsis, button .stMarkdownEllipsis p { white-space: normal; text-align: left; }
+    [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }
+    .stVegaLiteChart svg.marks { max-width: calc(100vw - 2rem); height: auto; }
 }
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
