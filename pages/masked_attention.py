@@ -15,7 +15,7 @@ from pages.ui.text.number_format import rounded
 from transformer.analysis.view import axes_of
 
 reading = attention_page(
-    "decoder", "Each {target} word looks back: [the mask](#mask) hides the next ones, which the model must predict."
+    "decoder", "Each {target} word looks back: [the mask](#mask) hides what the model must predict."
 )
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")
