@@ -122,7 +122,7 @@ def strip_chart(
     )
     finite = base.transform_filter("isValid(datum.score)")
     # Shorten the legends on a phone, so that both fit side by side.
-    length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
+    length = alt.expr(f"containerSize()[0] < {PHONE} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed")
         .mark_rect()
