@@ -82,7 +82,7 @@ export class Story {
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(side, event),
       onfocus: () => { if (this.word?.side !== side) this.keep({ side, at: 0 }); },
     }, ...words.map((word, at) => element("span", {
-      class: spoken[at] ? "word" : "word mark", role: "option", id: `${side}-${at}`, "aria-selected": "false",
+      class: spoken[at] ? "word" : "word punctuation", role: "option", id: `${side}-${at}`, "aria-selected": "false",
       onpointerenter: () => this.select({ side, at }),
       onclick: () => this.keep({ side, at }),
     }, word)));
@@ -137,7 +137,7 @@ export class Story {
   tell() {
     const { word, story } = this;
     if (!word) {
-      this.panel.replaceChildren(element("p", { class: "question" }, "Choose a word: where does it look?"));
+      this.panel.replaceChildren(element("p", { class: "question" }, "Choose a word to see which words it looks at."));
       return;
     }
     const { side, at } = word;
@@ -206,8 +206,8 @@ export class Story {
       link.classList.add("further");
       return [link, ". "];
     });
-    return element("p", { class: "measured" }, ...more.flat(), "Each is from the ", term("head", "head"),
-      " named beside it. Within one head, a row adds up to 100%.");
+    return element("p", { class: "measured" }, ...more.flat(), "There is no single answer: each ",
+      term("head", "head"), " looks for something else. Within one head, a row adds up to 100%.");
   }
 
   // Draws a line for each link: over the English words, under the German ones, and between both.
