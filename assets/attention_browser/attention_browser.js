@@ -80,17 +80,11 @@ export class AttentionBrowser extends PaintedComponent {
     this.input = followInput(this.root);
     this.listen();
     document.addEventListener("attentionword", this.follow);
+    this.leaving.push(() => document.removeEventListener("attentionword", this.follow), () => this.synced.leave());
   }
 
   // The word under the pointer elsewhere on the page lights up the small maps.
   follow = () => { if (this.data?.header.glance) this.draw(); };
-
-  close() {
-    document.removeEventListener("attentionword", this.follow);
-    this.synced.leave();
-    this.lecture.close();
-    super.close();
-  }
 
   /**
    * Shows new data from the server, or the same data in another theme.

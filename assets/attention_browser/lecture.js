@@ -40,14 +40,9 @@ export class LectureView {
     this.sentence = element("p", { class: "sentence" });
     this.says = element("p", { class: "look-for" });
     this.head = element("div", { class: "head", hidden: true }, this.sentence, this.says);
-    this.endSteps = onStep((by) => this.step(by));
-    this.onResize = () => { if (this.shown) this.browser.draw(); };
-    addEventListener("resize", this.onResize);
-  }
-
-  close() {
-    this.endSteps();
-    removeEventListener("resize", this.onResize);
+    const onResize = () => { if (this.shown) this.browser.draw(); };
+    addEventListener("resize", onResize);
+    browser.leaving.push(onStep((by) => this.step(by)), () => removeEventListener("resize", onResize));
   }
 
   // "page" if the figure is the whole page, "figure" if text stands beside it; empty outside lecture mode.

@@ -3,9 +3,8 @@
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
 import { shadesOf } from "../shared/colours.js";
-import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { isShortcut, keysDialog } from "../shared/keys.js";
+import { headKeys, isShortcut, keysDialog } from "../shared/keys.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
 import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
@@ -87,14 +86,8 @@ class DecodingSteps extends PaintedComponent {
     saveable(this.root, (width, theme) => stepPicture(this.translation, this.params, width, theme, this.shades),
       { name: "decoding-steps", widest: WIDEST_PICTURE });
     this.root.onkeydown = (event) => this.press(event);
-    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    super.close();
+    const endSteps = onStep((by) => this.step(by), { amongSlides: true });
+    this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave());
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */
@@ -250,10 +243,7 @@ class DecodingSteps extends PaintedComponent {
       "ArrowLeft": () => this.go(params.step - 1), "ArrowRight": () => this.go(params.step + 1),
       "Home": () => this.go(0), "End": () => this.go(translation.count - 1),
       "h": () => this.go(translation.hesitation), "?": () => this.keys.showModal(),
-      "[": () => this.view({ layer: clamped(params.layer - 1, translation.layers) }),
-      "]": () => this.view({ layer: clamped(params.layer + 1, translation.layers) }),
-      ",": () => this.view({ head: clamped(params.head - 1, translation.heads) }),
-      ".": () => this.view({ head: clamped(params.head + 1, translation.heads) }),
+      ...headKeys(params, translation, (part) => this.view(part)),
     };
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;

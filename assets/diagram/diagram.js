@@ -11,9 +11,10 @@ import { shortened } from "../shared/ruler.js";
 import { SyncedState } from "../shared/synced_state.js";
 import { FAR, largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-import { before, OPENING, placesOf, Story } from "./story.js";
+import { OPENING, Story } from "./story.js";
+import { before, placesOf } from "./story_links.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
-/** @import { SideName, Word } from "./story.js" */
+/** @import { SideName, Word } from "./story_links.js" */
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
@@ -77,15 +78,14 @@ class Diagram extends Component {
     this.story = new Story(pageLink, (word) => this.lead(word), (word) => this.keep(word));
     openLinks(this);
     document.addEventListener("attentionwordcleared", this.clear);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
+    const resizing = new ResizeObserver(() => this.draw());
+    resizing.observe(this.root);
+    this.leaving.push(() => resizing.disconnect(), () => this.synced.leave());
   }
 
   close() {
     page.attentionWord = null;
     document.removeEventListener("attentionwordcleared", this.clear);
-    this.resizing.disconnect();
-    this.synced.leave();
     super.close();
   }
 

@@ -4,7 +4,7 @@ import { apart, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-/** @import { StoryMessage, Word } from "./story.js" */
+/** @import { StoryMessage, Word } from "./story_links.js" */
 
 /**
  * The data of one kind of attention in the drawing.

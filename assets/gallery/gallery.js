@@ -39,12 +39,7 @@ class HeadGallery extends Component {
   constructor(parent) {
     super(parent, element("div", { class: "gallery" }));
     saveable(this.root, (width, theme) => galleryPicture(this.exhibits, width, theme, this.shades), { widest: WIDEST });
-    this.endSteps = onStep((by) => this.step(by));
-  }
-
-  close() {
-    this.endSteps();
-    super.close();
+    this.leaving.push(onStep((by) => this.step(by)));
   }
 
   /**

@@ -96,14 +96,7 @@ export class SentenceFilm extends Component {
     this.root.append(this.transport, this.title, this.says, this.lines, this.more);
     openLinks(this);
     this.root.onkeydown = (event) => this.press(event);
-    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    super.close();
+    this.leaving.push(onStep((by) => this.step(by), { amongSlides: true }), () => this.player.close(), () => this.synced.leave());
   }
 
   /** @param {FilmMessage} data */

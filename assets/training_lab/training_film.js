@@ -64,15 +64,8 @@ class TrainingFilm extends PaintedComponent {
     this.events = element("ol", { class: "events", "aria-label": "What happened" });
     this.root.append(bar, this.numbers, this.place, this.curves, this.bars, this.events);
     saveable(this.root, (width, theme) => this.picture(width, theme));
-    this.endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK * by); });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    this.maps.close();
-    super.close();
+    const endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK * by); });
+    this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave(), () => this.maps.close());
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */

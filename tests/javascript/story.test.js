@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, before, placesOf, rowAddress, said } from "../../assets/diagram/story.js";
+import { addressOf, before, placesOf, rowAddress, said } from "../../assets/diagram/story_links.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pages.ui.heads.kinds import PAGES
 from pages.ui.measured import recorded
-from tests.ui.driver import healthy, opened, send, texts
+from tests.ui.driver import healthy, messages, opened, send, texts
 from transformer.analysis.heads.gallery import Gallery
 
 PAGE = "pages/gallery.py"
@@ -17,7 +17,7 @@ SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.does_it]
 
 
 def component(test):
-    (found,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
+    ((found, _),) = messages(test, "exhibits")
     return found
 
 

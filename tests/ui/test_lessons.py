@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import headers, healthy, opened, tell, texts, unescaped
+from tests.ui.driver import headers, healthy, messages, opened, tell, texts, unescaped
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
 
@@ -51,8 +50,7 @@ def test_answer_counts_in_the_score_of_the_bets():
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
-        sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if '"mark"' in node.proto.json]
-        assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
+        assert healthy(test) and [data["mark"] for _, data in messages(test, "mark") if "id" in data] == marks
 
 
 def test_lesson_runs_from_start_to_end():

@@ -17,7 +17,7 @@ from pages.ui.params.pages import PAGES
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
-from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
+from tests.ui.driver import DREAM, FIRST, headers, healthy, messages, opened, submit, texts, typed
 from tests.unit.interop.family_peers import make_family
 from transformer.analysis.heads.gallery import gallery_of
 from transformer.checkpoints.available_models import SHIPPED
@@ -336,8 +336,8 @@ def test_gallery_uses_the_languages_of_the_model(models):
     (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
     test = opened(page, model="ar-en")
     assert healthy(test)
-    (drawn,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
-    cards = {card["title"]: card for card in json.loads(drawn.proto.json)["exhibits"]}
+    ((drawn, data),) = messages(test, "exhibits")
+    cards = {card["title"]: card for card in data["exhibits"]}
     assert "The English word before" in cards and "German" not in drawn.proto.json
     assert {example["direction"] for example in cards["The word after"]["examples"]} == {"rtl"}
     assert {example["direction"] for example in cards["The English word before"]["examples"]} == {"ltr"}

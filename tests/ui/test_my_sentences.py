@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from pages.ui.lecture.bar import WITHOUT_LIST
 from pages.ui.measured.over_mine import FOUND
-from tests.ui.driver import DREAM, FIRST, healthy, opened, send, table, texts
+from tests.ui.driver import DREAM, FIRST, healthy, messages, opened, send, table, texts
 from tests.ui.test_lecture import act, parameter, received
 from transformer.surveys.effects import measure_effects
 
@@ -19,11 +17,7 @@ MINE = ["A dog.", DREAM]
 
 def stepper(test):
     """Return the component, and its message."""
-    (found,) = (
-        (node, json.loads(node.proto.json))
-        for node in test.get("bidi_component")
-        if node.proto.json and "count" in json.loads(node.proto.json)
-    )
+    (found,) = messages(test, "count")
     return found
 
 

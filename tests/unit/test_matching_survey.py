@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from transformer.running.translator import Translator
 from transformer.surveys import matching
 from transformer.surveys.matching import HeadMatches, kinds_of_both, match_heads, untrained
 from transformer.text.languages import Languages, language
+from transformer.values.kinds import KINDS
 
 SENTENCES = "I have a dream.", "The children play.", "She gave the book to her brother.", "It was too tired", "A dog"
 
@@ -73,6 +76,25 @@ def test_models_with_different_target_languages_match_encoder_heads_only(small_t
 def test_models_of_different_source_languages_are_rejected(small_translator):
     with pytest.raises(ValueError, match="the models read English and French"):
         kinds_of_both(small_translator, in_languages(small_translator, "fr", "de"), "")
+
+
+def test_language_codes_in_the_text_decide_what_can_be_compared(small_translator):
+    def reads_codes(source, target):
+        model = in_languages(small_translator, source, target)
+        model.tokenizer = copy(model.tokenizer)
+        model.tokenizer.codes = "<<de>>", "<<en>>", ">>de<<", ">>fr<<"
+        return model
+
+    many, english, german = (
+        reads_codes("en", "de"),
+        in_languages(small_translator, "en", "de"),
+        in_languages(small_translator, "de", "fr"),
+    )
+    with pytest.raises(ValueError, match="the models read German and English"):
+        kinds_of_both(many, english, "<<de>> Ein Hund.")
+    assert kinds_of_both(many, german, "<<de>> Ein Hund.") == ("encoder",)
+    assert kinds_of_both(many, german, "<<de>> >>fr<< Ein Hund.") == KINDS
+    assert kinds_of_both(german, many, "Ein Hund.") == KINDS
 
 
 def test_untrained_model_is_the_same_for_each_seed(small_translator):

@@ -22,7 +22,7 @@ from transformer.running.runs.scores import ContrastsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.patches import Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.patches import PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
@@ -125,7 +125,7 @@ class GridRun(Run[Contrasts]):
     """
 
     question: PatchingQuestion
-    site: Site
+    site: PatchSite
 
     message = "Patching every place …"
     long = True
@@ -245,7 +245,7 @@ def reversed_patches(patches: Patches) -> Patches:
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
-def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
+def partners(site: PatchSite, text: Trace, other: Trace, step: int) -> dict[int, int]:
     """Map positions to the corresponding positions in another sentence's trace, for patching at `site`.
 
     Encoder and cross-attention weights correspond only if both sentences have the same number of tokens.
@@ -258,7 +258,7 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
     return matched_positions(text.source_tokens, other.source_tokens, (text.source_text, other.source_text))
 
 
-def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
+def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
     """Return one dict of patches for each grid cell; the dict is empty if no token has a counterpart.
 
     Args:
@@ -280,7 +280,7 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     return cells
 
 
-def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
+def patch_everywhere(site: PatchSite, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
     """Return one head's patches at all positions that have a counterpart in the other sentence."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 

@@ -61,8 +61,8 @@ class Frozen(TorchFunctionMode):
     def softmax(self, scores: Tensor, dim: int) -> Tensor:
         return scores.softmax(dim).detach()
 
-    def attention(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout_p: float) -> Tensor:
-        return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
+    def attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> Tensor:
+        return scaled_dot_product_attention(query.detach(), key.detach(), value, mask).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:
         """Return the activation y = f(x) as x times the constant y / x; the constant is 0 where x is 0."""

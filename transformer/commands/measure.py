@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from transformer.ablation.removal import least_important_first, random_order
 from transformer.analysis.heads.gallery import gallery_of
@@ -20,6 +21,7 @@ from transformer.commands.descriptions import (
 )
 from transformer.commands.progress import Clock, resumable
 from transformer.files.paths import ASSETS
+from transformer.files.records import Record
 from transformer.files.replacing import check_output, replaced, write_text
 from transformer.files.terminal import at_terminal
 from transformer.model.devices import use_one_thread
@@ -208,18 +210,12 @@ def effects(options: argparse.Namespace) -> None:
     print(f"effects of every head on {len(found.texts)} sentences: {options.output}")
 
 
-def agreement(options: argparse.Namespace) -> None:
+def survey(options: argparse.Namespace) -> None:
+    measured, describe = SURVEYS[options.command]
     sentences = read_sentences(options.sentences)
-    statistics = agreement_statistics(model_of(options), sentences)
-    write_text(options.output, statistics.to_json() + "\n")
-    print(describe_agreement(statistics))
-
-
-def paths(options: argparse.Namespace) -> None:
-    sentences = read_sentences(options.sentences)
-    found = path_statistics(model_of(options), sentences)
+    found = measured(model_of(options), sentences)
     write_text(options.output, found.to_json() + "\n")
-    print(describe_paths(found))
+    print(describe(found))
 
 
 def removal(options: argparse.Namespace) -> None:
@@ -251,6 +247,11 @@ def removal(options: argparse.Namespace) -> None:
     write_text(options.output, found.to_json() + "\n")
 
 
+# Each command has a function that measures, and one that describes the result in words.
+SURVEYS: dict[str, tuple[Callable[[Translator, list[str]], Record], Callable[[Any], str]]] = {
+    "agreement": (agreement_statistics, describe_agreement),
+    "paths": (path_statistics, describe_paths),
+}
 COMMANDS = {
     "measure": measure,
     "match": match,
@@ -259,8 +260,7 @@ COMMANDS = {
     "importance": importance,
     "effects": effects,
     "removal": removal,
-    "agreement": agreement,
-    "paths": paths,
+    **dict.fromkeys(SURVEYS, survey),
 }
 
 

@@ -149,23 +149,23 @@ class AppliedConstraints:
             self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
-    def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Update the state for the next step: new row i extends old row `rows[i]` by the token `tokens[i]`.
+    def follow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
+        """Update the state for the next step: new row i extends old row `parents[i]` by the token `tokens[i]`.
 
         Args:
-            rows: old rows to extend, in the next step's order.
+            parents: old rows to extend, in the next step's order.
             tokens: ids of the tokens to add.
         """
         if self.rules:
-            self.rules.follow(rows, tokens)
+            self.rules.follow(parents, tokens)
         if not self._spelling:
             return
-        self._limits = [self._limits[row] for row in rows]
+        self._limits = [self._limits[row] for row in parents]
         if not self._begun and self._spelling.parts.isdisjoint(tokens):
             self._states = [WHOLE] * len(tokens)
         else:
             self._states = [
-                self._spelling.after(self._states[row], token) for row, token in zip(rows, tokens, strict=True)
+                self._spelling.after(self._states[row], token) for row, token in zip(parents, tokens, strict=True)
             ]
             self._begun = any(self._states)
 

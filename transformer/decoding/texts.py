@@ -83,11 +83,11 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     return tokens
 
 
-def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Token, ...]]:
+def given_target(vocabulary: Vocabulary, target: str | Sequence[int], text: str) -> tuple[str, tuple[Token, ...]]:
     """Return the text and tokens of a translation given as text or as token ids.
 
-    For a translation given as text, the tokens begin with those that the model requires before every translation of
-    `source`, such as a language code.
+    The tokens of a given text begin with those that the model requires before every translation of the source `text`,
+    such as a language code.
 
     Raises:
         TextError: the translation is empty or too long.
@@ -95,7 +95,7 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: st
     """
     if isinstance(target, str):
         target = valid(target)
-        return target, (*vocabulary.tokens(vocabulary.begin(source)), *text_tokens(vocabulary, target, "target"))
+        return target, (*vocabulary.tokens(vocabulary.begin(text)), *text_tokens(vocabulary, target, "target"))
     ids = list(target)
     if not 0 < len(ids) <= MAX_TOKENS + 1:
         raise TextError(f"A translation has 1 to {MAX_TOKENS + 1} tokens, including the end symbol, not {len(ids)}.")

@@ -12,6 +12,7 @@ from transformer.config import Attention, TransformerConfig, decoder_only
 from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTES, Cost, cells
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
+from transformer.values.kinds import Kind
 
 # One head is enough, because the cost of attention is proportional to the number of heads.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
@@ -106,10 +107,10 @@ class _Sizes(Recorder):
         super().__init__(details=False)
         self.weights = self.keys_and_values = 0
 
-    def store(self, site: str, x: Tensor) -> None:
-        if site.endswith(".weights"):
+    def store(self, kind: Kind, name: str, x: Tensor) -> None:
+        if name == "weights":
             self.weights += x.nbytes
-        elif site.endswith((".keys", ".values")):
+        elif name in ("keys", "values"):
             self.keys_and_values += x.nbytes
 
 

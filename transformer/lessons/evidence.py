@@ -171,6 +171,11 @@ class Evidence:
             raise LessonError(f"there is no step {quoted(word)}: this translation has steps 1 to {len(view.axes.rows)}")
         return int(word) - 1
 
+    def at_row(self, kind: Kind, head: str, row: str) -> tuple[int, int, int]:
+        """Return the 0-based layer and head that a rule selects, and the position of the row word's first token."""
+        layer, number = at = self.head(kind, head)
+        return layer, number, self.view(kind).axes.row_positions[self.row(kind, row, at)][0]
+
     def column(self, kind: Kind, word: str) -> int:
         """Return the column index of an English word, in encoder attention or cross-attention.
 

@@ -83,8 +83,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of query times key, scaled score and weight for each position, in one row of a map."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ query[row_at]
@@ -120,8 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
     brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)

@@ -10,10 +10,11 @@ from typing import Any
 
 from transformer.checkpoints.checkpoint import load_checkpoint, load_description
 from transformer.checkpoints.model_files import folder_version
-from transformer.errors import AtlasError, TextError
+from transformer.errors import AtlasError, InterventionError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device
 from transformer.model.transformer import Transformer
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import identity_of, result_of
@@ -21,6 +22,7 @@ from transformer.serving.connection import INTRODUCING, Connection
 from transformer.serving.protocol import IDENTITY, RUN, request
 from transformer.values.head_means import HeadMeans
 from transformer.values.run import Result, Run
+from transformer.values.sites import HookFunctions
 from transformer.values.trace import Trace
 
 # Environment variable with the URL of a model server.
@@ -72,6 +74,12 @@ class RemoteTranslator(Translator):
             return super().answer(run, *needed)
         reply = self._connection.ask(RUN, request(run, self.version))
         return result_of(reply, self._connection.address, self.version, run)
+
+    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
+        raise InterventionError(
+            "Hooks are functions of this process and cannot be sent to a server: load the model here, with "
+            "Translator.load()."
+        )
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
         """Send all texts at once, because the server batches requests that arrive together."""

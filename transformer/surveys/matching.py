@@ -22,6 +22,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.surveys.corpus import TOGETHER, check_corpus, in_parts
 from transformer.surveys.importance import BOOTSTRAP, bootstrap
+from transformer.text.languages import Languages, language
 from transformer.text.vocabulary import split_code, with_code
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Runs
@@ -103,12 +104,12 @@ def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
     Raises:
         ValueError: the models read different languages.
     """
-    if a.languages.source.name != b.languages.source.name:
+    _, first, second = _text_for_second(a, b, text)
+    if first.source.name != second.source.name:
         raise ValueError(
-            f"the models read {a.languages.source.name} and {b.languages.source.name}: choose two that read the same "
-            "language"
+            f"the models read {first.source.name} and {second.source.name}: choose two that read the same language"
         )
-    return KINDS if _same_target(a, b, text)[1] else ("encoder",)
+    return KINDS if first.target.name == second.target.name else ("encoder",)
 
 
 def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
@@ -124,11 +125,11 @@ def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Tr
     Raises:
         AtlasError: B cannot read the text.
     """
-    text, same = _same_target(a, b, trace.source_text)
-    # Token ids are valid only for one tokenizer. With different tokenizers, pass the text.
+    text, first, second = _text_for_second(a, b, trace.source_text)
+    # Token ids are valid only for the same tokenizer. Another tokenizer may split the same text into other tokens.
     alike = a.tokenizer.fingerprint == b.tokenizer.fingerprint
     target = tuple(token.id for token in trace.predicted_tokens) if alike else trace.target_text
-    return runs.get(TraceRun(text, target if same else None))
+    return runs.get(TraceRun(text, target if first.target.name == second.target.name else None))
 
 
 def untrained(translator: Translator, seed: int = 0) -> Translator:
@@ -227,14 +228,16 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
     return sum(found, start=Measured(0, {}, {}))
 
 
-def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
-    """Return model A's text in the form that model B expects, and whether both models write the same language."""
+def _text_for_second(a: Translator, b: Translator, text: str) -> tuple[str, Languages, Languages]:
+    """Return model A's text in the form that model B reads, and the languages that A and B then use for it."""
     code, rest = split_code(text, a.tokenizer.codes)
-    wanted, codes = a.languages.asked_for(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
-    asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
-    return with_code(rest.lstrip() if code else text, asked, b.tokenizer.codes), b.languages.asked_for(
-        asked
-    ).target.name == wanted
+    wanted = a.languages.asked_for(code)
+    sides = (
+        (each for each in b.tokenizer.codes if each[0] == side and language(each[2:-2]).name == of.name)
+        for side, of in zip("<>", wanted, strict=True)
+    )
+    asked = " ".join(filter(None, (next(codes, "") for codes in sides)))
+    return with_code(rest.lstrip() if code else text, asked, b.tokenizer.codes), wanted, b.languages.asked_for(asked)
 
 
 def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:

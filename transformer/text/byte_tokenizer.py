@@ -61,7 +61,7 @@ class ByteTokenizer:
         source_size, codes: as in `Vocabulary`; `codes` is empty, because source texts cannot choose a language.
         symbols: ids of the special tokens. One token may serve as all of them, like <|endoftext|> in GPT-2. Typed text
             never becomes a special token.
-        size: number of tokens V.
+        size: number of tokens V in the vocabulary.
         texts: spelling of each token, as in `Token.text`; length V.
         files: contents of the tokenizer's files, by name in a model folder.
         spelling: `Spelling` that prevents incomplete characters in generated text.

@@ -125,7 +125,7 @@ class TextVocabulary(Protocol):
 
     Attributes:
         symbols: ids of the special tokens.
-        size: number of tokens V.
+        size: number of tokens V in the vocabulary.
         texts: spelling of each token, as in `Token.text`; length V.
         files: contents of the vocabulary's files, by name in a model folder.
         fingerprint: digest that changes whenever any part of the vocabulary changes.

@@ -94,10 +94,10 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
             "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
         }
     )
-    return FilledChart(_alignment_form, (len(targets),), {"cells": table}, {"row_labels": numbered(targets)})
+    return FilledChart(_alignment_form, (len(targets), len(rows)), {"cells": table}, {"row_labels": numbered(targets)})
 
 
-def _alignment_form(targets: int) -> alt.LayerChart:
+def _alignment_form(targets: int, layers: int) -> alt.LayerChart:
     base = alt.Chart(alt.NamedData("cells")).encode(
         x=alt.X("layer:O", title="layer", axis=alt.Axis(orient="top", labelAngle=0, **AXIS)),
         y=alt.Y("row:O", title=None, axis=label_axis("row_labels", targets)),
@@ -112,7 +112,9 @@ def _alignment_form(targets: int) -> alt.LayerChart:
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
-    words = base.mark_text(fontSize=12).encode(text=alt.Text("source:N"), color=ink_on("weight"))
+    words = base.mark_text(fontSize=12, limit=alt.expr(f"width / {layers}")).encode(
+        text=alt.Text("source:N"), color=ink_on("weight")
+    )
     return layered(cells, words, height=ROUND + 24 * targets)
 
 

@@ -18,6 +18,7 @@ from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.bets import BetParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
@@ -44,14 +45,22 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     # Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
     with st.container(gap="xsmall"):
         reading = read_sentence()
-        show_translation(reading, beside=lambda: _change_button(kind))
+        with show_translation(reading):
+            _change_button(kind)
         languages = reading.languages
         said = subtitle.format(source=languages.source.name, target=languages.target.name)
-        st.markdown(f"**{TITLES[kind]}:** {said}")
+        with st.container(horizontal=True, vertical_alignment="center", key="subtitle"):
+            with st.container(width="stretch"):
+                st.markdown(f"**{TITLES[kind]}:** {said}")
+            place = st.container(width="content")
+        if session.params(BetParams).page == PAGES[kind].address:
+            place = st.container()
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
-    show_bet(PAGES[kind].address, reading, pinned=choice.columns)
+        # The bet is above the map, but a click in the map may answer it.
+        with place:
+            show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
     st.markdown(

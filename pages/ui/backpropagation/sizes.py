@@ -11,22 +11,23 @@ import streamlit as st
 
 from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
+from pages.ui.params.backpropagation import NETWORK, STREAM, BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.shapes import stream_points
 from transformer.backpropagation.norm_placement import GradientSizes
 from transformer.values.trace import PARTS, STACKS, Stack
 
 NAMES = {STREAM: "In the residual stream", NETWORK: "In the feed-forward network’s second matrix"}
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 AFTER = {STREAM: "after layer and sub-layer", NETWORK: "layer"}
 
 COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
@@ -36,13 +37,7 @@ def show_sizes(reading: Reading) -> None:
     """Show one chart for the encoder and one for the decoder, each with three models, on a common vertical scale."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
-        st.segmented_control(
-            "Size of the gradient",
-            QUANTITIES,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(BackpropagationParams, "quantity"),
-        )
+        segments("Size of the gradient", NAMES, BackpropagationParams, "quantity")
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
         "one, and two with new random weights, one of them pre-norm and the other post-norm.",
@@ -92,10 +87,7 @@ def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) 
     count = len(next(iter(values.values())))
     names = [str(number + 1) for number in range(count)]
     if quantity == STREAM:
-        parts = PARTS[stack]
-        names = ["embeddings"] + [
-            f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1)
-        ]
+        names = stream_points(PARTS[stack], count)
     return pd.DataFrame({AFTER[quantity]: names, **values})
 
 
@@ -130,11 +122,7 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
                 scale=alt.Scale(type="log", domain=list(limits)),
                 axis=alt.Axis(values=powers, format="~g", **AXIS),
             ),
-            color=alt.Color(
-                "model:N",
-                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
-                legend=alt.Legend(title=None, columns=2, **LEGEND),
-            ),
+            color=series_colour("model", COLOURS, columns=2),
             tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
         )
         .properties(height=420)

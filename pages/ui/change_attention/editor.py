@@ -14,22 +14,15 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import RereadRun
 from transformer.running.runs.metrics import MetricsRun
-from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    st.segmented_control(
-        "Attention",
-        KINDS,
-        format_func=SHORT_TITLES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **bind(EditParams, "kind"),
-    )
+    """Show the control that selects the attention kind."""
+    segments("Attention", SHORT_TITLES, EditParams, "kind", label_visibility="collapsed")
 
 
 def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:

@@ -48,7 +48,8 @@ def enlarged(chart: OneChart) -> OneChart:
             part["labelLimit"] = part["titleLimit"] = LONGEST
             part["offset"], part["padding"], part["rowPadding"] = 2, 0, 0
             if part._get("columns") is not alt.Undefined:
-                part["columns"] = min(part["columns"], 2)
+                # The number may be an expression.
+                part["columns"] = 1 if part["columns"] == 1 else 2
         elif isinstance(part, alt.MarkDef) and part._get("type") == "text":
             part["fontSize"] = VEGA_TYPE
     return chart

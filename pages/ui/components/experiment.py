@@ -110,7 +110,7 @@ def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page; empty if an untrusted file does not name a page of this app."""
+    """Return the URL of the experiment's page, or an empty string if the file, which is untrusted, names no page."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

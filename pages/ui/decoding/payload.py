@@ -175,7 +175,8 @@ def _tree(tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, h
     rows = None
     if 0 < params.node <= len(nodes):
         decoder, cross = (
-            rows[head] if params.show == "head" else rows.mean((0, 1)) for rows in tree.rows(shown[params.node - 1])
+            rows[head] if params.show == "head" else rows.mean((0, 1))
+            for rows in tree.attention(shown[params.node - 1])
         )
         whose = f"layer {head[0] + 1}, head {head[1] + 1}" if params.show == "head" else "mean of all heads"
         rows = {

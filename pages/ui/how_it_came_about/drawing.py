@@ -7,10 +7,19 @@ import numpy as np
 import pandas as pd
 
 from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
+from pages.ui.charts.matrix import AXIS, INK, PICK
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.how_it_came_about.question import PathQuestion
-from pages.ui.how_it_came_about.tables import GROUPS, bias_index, bias_table, column_centres, column_of, drawn_nodes
+from pages.ui.how_it_came_about.tables import (
+    APART,
+    GROUPS,
+    bias_index,
+    bias_table,
+    column_centres,
+    column_of,
+    drawn_nodes,
+)
 from pages.ui.text.number_format import typeset
 from transformer.attribution.graph import AttributionGraph, PrunedGraph
 
@@ -20,6 +29,10 @@ SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "squ
 STEPS = 25
 # Possible heights of an edge's curve, the most preferred first.
 BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
+# Space at the left and right edge, in units of x.
+MARGIN = 0.7
+# Width of a node with a label such as "5.6" beside it, and width below which the legend has two columns, in pixels.
+LABEL, NARROW = 32, 500
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
 LABELS = "layer (5.6: head 6 of layer 5)"
@@ -69,8 +82,7 @@ def graph_chart(
         cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
     shown = shown.merge(told.drop(columns=["predicted"]), on="path")
-    blue, orange = PALETTE["pair"]
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - MARGIN, nodes.x.max() + MARGIN]))
     layers = range(1, int(nodes.y.max()))
     up = alt.Y(
         "y:Q",
@@ -95,17 +107,15 @@ def graph_chart(
             strokeDash=alt.StrokeDash(
                 "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
-            color=alt.Color(
-                "sign:N",
-                scale=alt.Scale(domain=signs, range=[blue, orange]),
-                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
-            ),
+            color=series_colour("sign", dict(zip(signs, PALETTE["pair"], strict=True)), orient="top"),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )
         .add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     )
-    heads = PALETTE["heads"]
+    colours = [PALETTE["heads"][at] for at in (6, 0, 2, 3, 5, 4, 1)]
     places = {"token": 1, "biases": 1, "prediction": 2}
+    xs, ys = nodes.x.to_numpy(), nodes.y.to_numpy()
+    near = np.equal.outer(ys, ys) & (np.abs(np.subtract.outer(xs, xs)) < 1.5 * APART)
     # Token and bias nodes have no incoming edges, so their values are not sums.
     marks = alt.Chart(
         nodes.assign(
@@ -117,20 +127,28 @@ def graph_chart(
                 )
             ],
             end=[places.get(group, 0) for group in nodes.group],
+            in_row=near.sum(axis=1) > 1,
         )
     ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
-        color=alt.Color(
-            "group:N",
-            scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
-            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
+        color=series_colour(
+            "group",
+            dict(zip(GROUPS, colours, strict=True)),
+            symbolLimit=0,
+            columns=alt.expr(f"width < {NARROW} ? 2 : 7"),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
+    # Labels in a row of heads are upright if neighbouring heads are closer than LABEL.
+    close = f"{APART / (nodes.x.max() - nodes.x.min() + 2 * MARGIN)} * width < {LABEL}"
+    beside = (
+        marks.transform_filter("datum.end == 0")
+        .mark_text(dx=9, align="left", fontSize=11)
+        .encode(angle=alt.AngleValue(0, condition={"test": f"datum.in_row && {close}", "value": 270}))
+    )
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
     unseen = _unseen_tokens(graph, drawn, question, across, up)
     return (

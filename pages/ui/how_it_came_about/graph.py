@@ -37,9 +37,12 @@ from transformer.surveys.paths import PathStatistics, path_statistics
 
 def show_graph(reading: TracedReading) -> None:
     """Show the graph, one path that the user can cut, and the conclusions that the measurements allow."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    # Keep the controls and the text in as little height as possible, because the graph is tall.
+    top = st.container(gap="xsmall")
+    with top.container(horizontal=True, vertical_alignment="bottom"):
         question = pick_question(reading)
         st.number_input("Maximum nodes", step=5, width=140, **bind_number(GraphParams, "most"))
+        place = st.container(width="content")
     try:
         experiment = carry(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
         graph = reading.runs.get(graph_run)
@@ -57,8 +60,8 @@ def show_graph(reading: TracedReading) -> None:
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
         experiment = carry(reading.runs, graph_run, cuts)
-    st.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
-    st.toggle(
+    top.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
+    place.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
         **bind(GraphParams, "every"),
         help="For each path, the model runs once with only this path cut.",

@@ -83,8 +83,9 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
     return (
-        "The softmax turns a score s into exp(s), divided by the sum over the row. Only one score gives a weight of "
-        "exactly 0: exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets."
+        "The softmax turns a score s into exp(s), divided by the sum over the row. Only a score of −∞ "
+        "gives a weight of exactly 0, because exp(−∞) = 0. A score of 0 would not work: exp(0) = 1 is about what an "
+        "average score gets."
         f"\n\nIn the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of "
         "its attention on the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
         "weights to 0 after it would leave rows that no longer sum to 1."

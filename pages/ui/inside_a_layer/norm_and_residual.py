@@ -13,8 +13,9 @@ import streamlit as st
 
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
@@ -23,11 +24,11 @@ from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import token_labels
+from pages.ui.text.shapes import stream_points, token_labels
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
 from transformer.values.trace import Part
 
@@ -36,7 +37,6 @@ NAMES = {
     "cross_attention": "cross attention",
     "feed_forward": "feed-forward network",
 }
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
 
 
@@ -60,20 +60,12 @@ def show_norm(reading: HeadReading) -> None:
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(trace.stacks) > 1:
-            st.segmented_control(
-                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack")
-            )
+            segments("Stack", {stack: stack.capitalize() for stack in trace.stacks}, InsideParams, "stack")
         stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
         stack = stack if stack in trace.stacks else "decoder"
         parts = trace.parts(stack)
         part = part if part in parts else parts[0]
-        st.segmented_control(
-            "Sub-layer",
-            parts,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(InsideParams, "sublayer", value=part),
-        )
+        segments("Sub-layer", {name: NAMES[name] for name in parts}, InsideParams, "sublayer", value=part)
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
     found = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
@@ -146,9 +138,7 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
         sizes: the norms at each position.
         parts: the names of a layer's sub-layers.
     """
-    names = ["embeddings"] + [
-        f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
-    ]
+    names = stream_points(parts, len(sizes.stream))
     written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
     return pd.DataFrame(
@@ -168,24 +158,17 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
         tooltip=["after:N", alt.Tooltip("residual stream:Q", format=".4f"), alt.Tooltip("written:Q", format=".4f")],
     )
-    colours = alt.Scale(domain=["residual stream", "written"], range=[FIRST, SECOND])
-    legend = alt.Legend(title=None, **LEGEND)
+    colour = series_colour("what", {"residual stream": FIRST, "written": SECOND})
     axis = alt.Axis(**AXIS)
     bars = (
         base.transform_calculate(what="'written'")
         .mark_bar()
-        .encode(
-            y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
     line = (
         base.transform_calculate(what="'residual stream'")
         .mark_line(point=True)
-        .encode(
-            y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
     return layered(bars, line, height=320)
 

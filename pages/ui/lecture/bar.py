@@ -21,6 +21,7 @@ from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.slides import LONGEST_TITLE, MAX_BYTES, Slide, Slides
+from pages.ui.params.state import TEXT
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.params.translate import FilmParams
@@ -196,7 +197,7 @@ def _described(slide: Slide) -> str:
         # A lesson ignores the sentence in the URL.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
-    what, text, of = "", address[session.TEXT], AttentionParams
+    what, text, of = "", address[TEXT], AttentionParams
     subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
     if subject == LANGUAGE_MODEL:
         text, of = LanguageModelParams.from_address(address).text, TextHeadParams

@@ -141,7 +141,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if found and not large():
-            # In a lecture, the audience answers, so the answer does not count for the user's score.
+            # In a lecture, the audience answers, so the answer does not count towards the user's score.
             show_score(asked, found)
         if not measured.finding.holds:
             st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")

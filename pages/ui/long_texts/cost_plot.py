@@ -16,9 +16,9 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.cost_words import concludes, describe_saving, describe_slopes, written
 from pages.ui.long_texts.measuring import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape
-from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEIGHTS, LongTextsParams
+from pages.ui.params.long_texts import KEYS_AND_VALUES, SECONDS, WEIGHTS, LongTextsParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from transformer.language_modelling.cost import FITTED_FROM, Cost
 
@@ -42,14 +42,8 @@ def show_costs() -> None:
         return
     quantity = session.params(LongTextsParams).quantity
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Against the length of the text",
-            QUANTITIES,
-            format_func=TITLES.__getitem__,
-            required=True,
-            help=explain("logarithmic axis", "attention weight", "key", "value"),
-            **bind(LongTextsParams, "quantity"),
-        )
+        words = explain("logarithmic axis", "attention weight", "key", "value")
+        segments("Against the length of the text", TITLES, LongTextsParams, "quantity", help=words)
         measure_button()
     table = cost_table(recorded.costs)
     picture, words = st.columns([3, 2], gap="large")

@@ -34,9 +34,9 @@ CONCLUSIONS = {
     SECONDS: "The time for each token alone, as in the feed-forward network, grows with slope 1, and the time for the "
     "map with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of the "
     "map’s time but leaves the slope near 2; blocks bring the slope near 1.",
-    KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2, so it is the map that does not fit into "
-    "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
-    "value, so the lines of full and local attention coincide.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so the map runs out of memory "
+    "first. Compression shrinks both. Local attention shrinks only the map: it keeps every key and value, so its line "
+    "coincides with that of full attention.",
 }
 MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer to write and read."
 

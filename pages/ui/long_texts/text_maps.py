@@ -14,7 +14,7 @@ from pages.ui.long_texts.models import MAX_TOKENS, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import bind, segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.server_paths import error_text
 from transformer.config import Attention
@@ -29,14 +29,8 @@ MAX_CHARACTERS = 1_000
 
 def pick_map() -> None:
     """Show controls for attention kind, layer and head beside the page's tabs, which leaves more room for the maps."""
-    st.segmented_control(
-        "Attention",
-        (ALL, *ATTENTIONS),
-        required=True,
-        label_visibility="collapsed",
-        format_func=lambda name: NAMES.get(name, "All three"),
-        **bind(LongTextsParams, "attention"),
-    )
+    names = {ALL: "All three", **NAMES}
+    segments("Attention", names, LongTextsParams, "attention", label_visibility="collapsed")
     for name, count in (("layer", LAYERS), ("head", HEADS)):
         st.selectbox(
             name.capitalize(),

@@ -116,6 +116,9 @@ class EditParams(Params, prefix="edit_"):
         step: the 1-based position of the examined predicted token; if empty, the page chooses.
     """
 
+    OF_TRANSLATION = ("hidden_target", "step")
+    OF_SENTENCE = ("edits", "hidden_source")
+
     kind: Kind = one_of(KINDS)
     edits: EditList = parsed(EditList(), EditList.parse)
     hidden_source: tuple[int, ...] = pins()
@@ -128,13 +131,10 @@ class EditParams(Params, prefix="edit_"):
         """Whether the model reads a shortened sentence, without the erased tokens."""
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
-    def for_another_sentence(self) -> Self:
-        return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
-
     def for_another_translation(self) -> Self:
         """Return a copy that keeps only changes to the encoder, because the decoder reads the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
-        return replace(self, edits=edits, hidden_target=(), step="")
+        return replace(super().for_another_translation(), edits=edits)
 
 
 def _written(span: Span) -> str:

@@ -33,6 +33,8 @@ class DecodingParams(Params):
         search: whether the model decodes freely even if the user has supplied a translation.
     """
 
+    OF_TRANSLATION = ("step", "forced", "suppressed", "node", "search")
+
     step: int = index(MAX_INDEX)
     show: str = one_of(SHOWS)
     method: Method = one_of(METHODS)
@@ -84,12 +86,6 @@ class DecodingParams(Params):
         if self.suppressed:
             parts.append(f"{len(self.suppressed)} {'tokens' if self.suppressed[1:] else 'token'} banned")
         return ", ".join(parts)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self, step=0, forced=(), suppressed=(), node=0, search=False)
-
-    def for_another_translation(self) -> Self:
-        return self.for_another_sentence()
 
     def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
         """Return a copy without tokens that the model cannot predict, and without tokens after an end symbol."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -146,9 +146,16 @@ class Params:
 
     Define fields with the functions of this module, such as `one_of` and `integer`. A subclass gives the prefix of its
     query parameters: `class CompareParams(Params, prefix="compare_")`.
+
+    Attributes:
+        PREFIX: the prefix of the query parameters.
+        OF_TRANSLATION: the fields that another translation sets to their defaults, and so does another sentence.
+        OF_SENTENCE: the fields that only another sentence sets to their defaults.
     """
 
     PREFIX: ClassVar[str] = ""
+    OF_TRANSLATION: ClassVar[tuple[str, ...]] = ()
+    OF_SENTENCE: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, *, prefix: str = "") -> None:
         cls.PREFIX = prefix
@@ -204,11 +211,14 @@ class Params:
 
     def for_another_sentence(self) -> Self:
         """Return a copy without values that only make sense for the current sentence."""
-        return self
+        return self._without(self.OF_SENTENCE + self.OF_TRANSLATION)
 
     def for_another_translation(self) -> Self:
         """Return a copy without values that only make sense for the current translation."""
-        return self
+        return self._without(self.OF_TRANSLATION)
+
+    def _without(self, names: tuple[str, ...]) -> Self:
+        return replace(self, **{name: self._field(name).default for name in names})
 
     @classmethod
     def _field(cls, name: str) -> Field:

@@ -32,6 +32,9 @@ class MatteredParams(Params, prefix="mattered_"):
         method: the attribution method that orders the words, one of METHODS.
     """
 
+    OF_TRANSLATION = ("explained", "against")
+    OF_SENTENCE = ("slow", "deletion")
+
     part: str = part_of("what_mattered")
     explained: str = matching(f"{WHOLE}|[1-9][0-9]{{0,2}}")
     against: int = integer(NOTHING, NOTHING, MAX_ID)
@@ -52,9 +55,3 @@ class MatteredParams(Params, prefix="mattered_"):
         """Return a copy that explains a token chosen on another page."""
         against = NOTHING if asked.against is None else asked.against
         return replace(self, explained=str(asked.position + 1), against=against)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self, explained="", against=NOTHING, slow=False, deletion=False)
-
-    def for_another_translation(self) -> Self:
-        return replace(self, explained="", against=NOTHING)

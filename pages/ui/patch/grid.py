@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label
+from attention_atlas.browser.token_labels import bare
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import LIGHT, either, fading
 from pages.ui.charts.tables import show_numbers
@@ -16,6 +16,7 @@ from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_clickable
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
+from pages.ui.patch.labels import both_sentences, marks, site_name, source_labels, token_labels
 from pages.ui.patch.question import Asked, closeness
 from pages.ui.patch.two_runs import show_runs
 from pages.ui.state import session
@@ -23,16 +24,8 @@ from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
-from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
-from transformer.values.trace import Trace
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
-KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
-NAMES = {
-    "outputs": "heads' outputs",
-    "weights": "rows of attention",
-    "residual": "residual stream",
-    "feed_forward": "feed-forward outputs",
-}
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
 # For changes in nats, the colour scale reaches at least this many times CLOSE, the smallest readable change, so
@@ -71,7 +64,7 @@ def show_grid(asked: Asked) -> Chosen:
         )
         st.selectbox(
             "Patch",
-            SITES,
+            PATCH_SITES,
             format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
             width=235,
             key=preset("patch_site", site),
@@ -146,18 +139,13 @@ def show_grid(asked: Asked) -> Chosen:
     return chosen
 
 
-def site_name(site: Site) -> str:
-    where = KINDS[kind_of(site)].capitalize()
-    return f"{where}: {NAMES[site.partition('.')[2]]}"
-
-
-def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+def grid_run(asked: Asked, site: PatchSite, direction: Direction) -> GridRun:
     """Return the model run that measures every single patch at a site, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
-    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+    asked: Asked, site: PatchSite, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measurements in one direction, and the grid of their values.
 
@@ -179,28 +167,6 @@ def grid_values(
     return found, by_position
 
 
-def both_sentences(text: str, other: str) -> str:
-    """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
-    words, others = text.split(), other.split()
-    shorter = min(len(words), len(others))
-    start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
-    end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
-    changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
-    middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
-    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
-
-
-def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
-    return np.array(
-        [
-            [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
-            for row in np.nan_to_num(values)
-        ],
-        dtype=object,
-    )
-
-
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     """Return the row and column of the chosen cell or, by default, of the cell with the largest magnitude.
 
@@ -217,29 +183,16 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    asked: Asked, site: PatchSite, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
     return rows, token_labels(asked, site, columns)[: shape[1]]
 
 
-def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
-    if stack_of(site) == "decoder":
-        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
-    own, other = _named(asked.a), _named(asked.b)
-    return [
-        name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
-        for at, name in enumerate(own)
-    ]
-
-
-def _named(trace: Trace) -> list[str]:
-    return [token_label(token, trace.source_text) for token in trace.source_tokens]
-
-
-def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+def _pick(asked: Asked, site: PatchSite, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
     """Show selection boxes for the patch, as a keyboard alternative to the grid, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
@@ -260,7 +213,7 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
     _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155)
     partner = params.partner
     if not heads and stack_of(site) == "encoder":
-        others = _named(asked.b)
+        others = source_labels(asked.b)
         partner = partner if 0 <= partner < len(others) else columns.get(at, -1)
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)

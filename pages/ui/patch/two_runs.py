@@ -13,13 +13,13 @@ from pages.ui.params.patch import PatchParams
 from pages.ui.patch.question import Asked
 from pages.ui.state import session
 from transformer.ablation.patching import Patches
-from transformer.values.patches import Site, has_heads, stack_of
+from transformer.values.patches import PatchSite, has_heads, stack_of
 
 KEY = "patch_runs"
 draw_runs = component("two_runs/two_runs")
 
 
-def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
+def show_runs(asked: Asked, site: PatchSite, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
     """Show both runs as grids with one cell per layer (or depth) and token (or head).
 
     Args:
@@ -67,7 +67,7 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
     )
 
 
-def _drop(sent: object, site: Site, sizes: list[int]) -> None:
+def _drop(sent: object, site: PatchSite, sizes: list[int]) -> None:
     """Choose the patch for a cell that the user has dropped; the browser's message is untrusted.
 
     Args:

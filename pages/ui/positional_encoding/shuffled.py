@@ -22,7 +22,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
-from pages.ui.state.bind import bind, bind_number
+from pages.ui.state.bind import bind_number, segments
 from pages.ui.text.differences import marked_words
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -198,13 +198,7 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
 
 def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Attention before and after",
-            TITLES,
-            format_func=TITLES.__getitem__,
-            required=True,
-            **bind(PositionsParams, "kind"),
-        )
+        segments("Attention before and after", TITLES, PositionsParams, "kind")
         choice = pick_head(reading, session.params(PositionsParams).kind, PositionsParams.PREFIX)
     shown = session.params(PositionsParams).kind
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]

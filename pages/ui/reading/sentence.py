@@ -173,8 +173,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word gathers information from the others. **Choose a word below: where does it "
-                    "look?**" + (LIMITS if ships(model) else "")
+                    "is how each word gathers information from the others. **Choose a word below to see which words "
+                    "it looks at.**" + (LIMITS if ships(model) else "")
                 )
             st.button(
                 "New to this? Watch one minute",

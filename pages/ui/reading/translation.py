@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.components.text_box import text_box
 from pages.ui.reading.model_picker import ships
@@ -25,23 +24,21 @@ NOTHING = "*(nothing: the end symbol came first)*"
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
 
-def show_translation(
-    reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
-) -> None:
+def show_translation(reading: Reading, *, large: bool = False, label: str = "") -> DeltaGenerator:
     """Show the model's own translation, the user's translation if there is one, and a box for entering one.
+
+    Return an empty container beside the translation, for another button.
 
     Args:
         reading: the sentence and its translation.
         large: whether to also show the number of tokens, the model's size and unapplied settings.
         label: the title of the model's own translation; empty for the name of the target language.
-        beside: renders an extra button beside the translation.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
             st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
-        if beside is not None:
-            beside()
+        beside = st.container(width="content")
         another = st.popover(
             "Try my own translation",
             icon=":material/compare_arrows:",
@@ -66,6 +63,7 @@ def show_translation(
             _show_given(reading)
         if said := [*([_effort(reading), *_unapplied(reading)] if large else []), *_remarks(reading)]:
             st.caption(" ".join(said))
+    return beside
 
 
 def _show_given(reading: Reading) -> None:
@@ -94,9 +92,9 @@ def _effort(reading: Reading) -> str:
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
-        f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}"
-        f"{' and the end symbol' if own.complete else ''}, using "
-        f"{parameter_count(model.parameters)} on {where}."
+        f"Read {source} {'token' if source == 1 else 'tokens at once'}. Wrote {target}"
+        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before. "
+        f"{parameter_count(model.parameters).capitalize()}, on {where}."
     )
 
 

@@ -35,9 +35,11 @@ STYLE = """<style>
 /* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
 [data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
-/* On a phone, the name of a button wraps, where Streamlit would cut it. */
+/* On a phone, the name of a button and a row of buttons wrap, where Streamlit would cut them, and a figure shrinks. */
 @media (max-width: 640px) {
     button .stMarkdownEllipsis, button .stMarkdownEllipsis p { white-space: normal; text-align: left; }
+    [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }
+    .stVegaLiteChart svg.marks { max-width: calc(100vw - 2rem); height: auto; }
 }
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
@@ -48,15 +50,26 @@ STYLE = """<style>
     }
 }
 /* The texts about a sentence, in as little height as possible. */
-.st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
+:is(.st-key-translation, .st-key-subtitle) button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
-    :is(.st-key-translation, .st-key-outcome, .st-key-written, .st-key-what_it_is) p { line-height: 1.3; }
+    :is(.st-key-translation, .st-key-subtitle, .st-key-outcome, .st-key-written, .st-key-what_it_is) p {
+        line-height: 1.3;
+    }
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
     .st-key-written { margin-bottom: -0.4rem; }
 }
+/* On a phone, the changed translation stays in view while the user scrolls to the map and changes it. */
+@media (max-width: 640px) {
+    :is(.st-key-outcome, [data-testid=stLayoutWrapper]:has(> .st-key-outcome)) { display: contents; }
+    [data-testid=stLayoutWrapper]:has(> .st-key-changed) {
+        flex: none; position: sticky; top: 3.5rem; z-index: 9; padding-block: 0.25rem;
+        /* The theme's background. */
+        background: light-dark(#ffffff, #0f1420);
+    }
+}
 /* Elements beside these texts wrap below them before the texts become one word wide. */
-:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
+:is(.st-key-translation, .st-key-subtitle, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
 .stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }

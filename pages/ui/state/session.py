@@ -16,26 +16,17 @@ from typing import TypeVar
 import streamlit as st
 
 from pages.ui.params.attention import AttentionParams, PinParams
-from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params
-from pages.ui.params.how_it_came_about import GraphParams
-from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.params.model import ModelParams
-from pages.ui.params.pages import KINDS_OF_PAGES
-from pages.ui.params.patch import PatchParams
 from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.state import EXAMPLES as EXAMPLES
-from pages.ui.params.state import TEXT, State
-from pages.ui.params.subject import TRANSLATOR, SubjectParams
-from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.params.state import State
+from pages.ui.state.transitions import opened_state, pinned_in_kind, without_the_previous
 from pages.ui.text.sentence_list import SentenceList, sentences_in
 from transformer.text.normalisation import valid
 from transformer.values.trace import Kind
 
 # Key of the widget for choosing the device.
 DEVICE = "device"
-# Pages that explain a predicted token of the translation.
-ASKING = (PatchParams, GraphParams, MatteredParams)
 # Session-state keys.
 STATE = "_state"
 MIRRORED = "_mirrored"
@@ -82,55 +73,16 @@ def follow_address(page: str, *, write: bool = True) -> None:
     opened = st.query_params.to_dict()
     just_decoded = st.session_state.pop(JUST_DECODED, False)
     if state is before and opened and opened != st.session_state.get(ADDRESS):
-        state = _opened(opened, state)
-    elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
-        if state.target == before.target:
-            # Drop the user's translation, because it belongs to the previous sentence or the previous model's language.
-            state = replace(state, target="")
-        state = state.each(lambda value: value.for_another_sentence())
-    elif state.target != before.target:
-        decoding = state.of(DecodingParams)
-        state = state.each(lambda value: value.for_another_translation())
-        if just_decoded:
-            state = state.with_params(decoding)
+        state = opened_state(opened, state)
     else:
-        state = _asking_the_same(state, before)
-    st.session_state[STATE] = state = _pinned_in_kind(_without_list(state), page)
+        state = without_the_previous(state, before, just_decoded=just_decoded)
+    st.session_state[STATE] = state = pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
-    st.session_state.pop(QUOTED, None)
-    st.session_state.pop(CARRIED, None)
-    st.session_state.pop(SHOWN_HEAD, None)
+    for key in (QUOTED, CARRIED, SHOWN_HEAD):
+        st.session_state.pop(key, None)
     if write:
         _write_address(state, opened)
-
-
-def _opened(address: Mapping[str, str], before: State) -> State:
-    """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
-    here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
-    return _asking_the_same(State.from_address({**here, **address}))
-
-
-def _asking_the_same(state: State, before: State | None = None) -> State:
-    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
-
-    Args:
-        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
-    """
-    if state.of(SubjectParams).subject != TRANSLATOR:
-        return state
-    chosen = [
-        (cls, asked)
-        for cls in ASKING
-        if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
-    ]
-    if not chosen:
-        return state
-    own, asked = chosen[0]
-    others = [state.of(cls) for cls in ASKING if cls is not own]
-    if before is None:
-        others = [each for each in others if each == each.for_another_translation()]
-    return state.with_params(*(each.asking(asked) for each in others))
 
 
 def _without_list(state: State) -> State:
@@ -143,16 +95,7 @@ def _without_list(state: State) -> State:
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
     """Return URL parameters as `follow_address` writes them on a page, so that a link adds one history entry."""
-    return _pinned_in_kind(_opened(address, _state()), page).to_address()
-
-
-def _pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
-    chosen = state.of(AttentionParams)
-    kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
-    if kind is None or chosen == chosen.unpinned():
-        return state
-    return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
+    return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:

@@ -10,11 +10,10 @@ from pages.ui.components.changed_attention import Version, changed_attention
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from transformer.ablation.effect import Effect, EffectRun
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.values.interventions import Interventions
-from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
@@ -28,14 +27,7 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         what: a description of the interventions.
     """
     st.markdown("**What the other heads look at now**")
-    st.segmented_control(
-        "Attention",
-        KINDS,
-        format_func=TITLES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **bind(OffParams, "kind"),
-    )
+    segments("Attention", TITLES, OffParams, "kind", label_visibility="collapsed")
     kind = session.params(OffParams).kind
     scores = reading.translator.tokenizer.key_scores(kind)
     changed_attention(

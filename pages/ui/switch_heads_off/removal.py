@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
-from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import against_random
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
@@ -156,31 +155,8 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
     """Return a line chart of a `curve_table`, with a band for the range of the random orders."""
-    named = table["order"].isin([MEASURED, GRADIENT])
-    band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
-    x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
-    scale = alt.Scale(zero=False)
-    shade = (
-        alt.Chart(band)
-        .mark_area(opacity=0.35, color=MASKED)
-        .encode(x=x, y=alt.Y("min:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5, **AXIS)), y2="max:Q")
-    )
-    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=unit))
-    lines = (
-        alt.Chart(table.loc[named])
-        .mark_line(strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=alt.Y("value:Q", title=unit, scale=scale),
-            color=alt.Color(
-                "order:N",
-                scale=alt.Scale(domain=[MEASURED, GRADIENT], range=[SECOND, FIRST]),
-                legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND),
-            ),
-            tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
-        )
-    )
-    return layered(shade, middle, lines, height=320)
+    colours = {MEASURED: SECOND, GRADIENT: FIRST}
+    return against_random(table, "removed", colours, title="heads removed", unit=unit)
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:

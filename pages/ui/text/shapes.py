@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attention_atlas.browser.token_labels import token_label
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
-from transformer.values.trace import Trace
+from transformer.values.trace import Part, Trace
+
+# Short names of the sub-layers.
+SHORT: dict[Part, str] = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
@@ -47,6 +50,12 @@ def token_labels(trace: Trace, letter: str) -> list[str]:
     if letter == "S":
         return [token_label(token, trace.source_text) for token in trace.source_tokens]
     return [token_label(token, trace.target_text) for token in trace.target_tokens]
+
+
+def stream_points(parts: Sequence[Part], count: int) -> list[str]:
+    """Return names for `count` points of a residual stream: the embeddings, then each layer's sub-layers."""
+    names = (f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1))
+    return ["embeddings", *names]
 
 
 def folded(formula: str) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
-from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import against_random
 from pages.ui.charts.tables import show_table
 from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
@@ -198,13 +197,17 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
     """Return all deletion curves as a table with one row per point."""
     rows = []
     for method, each in curves.items():
-        listed = [(BEST, each.best_first), (WORST, each.worst_first)]
-        for order, curve in [*listed, *((f"{RANDOM} {draw + 1}", curve) for draw, curve in enumerate(each.random))]:
+        for order, curve in _orders(each):
             rows += [
                 {"method": title(method), "unit": "nats", "order": order, "deleted": gone, "score": float(score)}
                 for gone, score in enumerate(curve)
             ]
     return pd.DataFrame(rows)
+
+
+def _orders(curves: DeletionCurves) -> list[tuple[str, np.ndarray]]:
+    random = [(f"{RANDOM} {draw}", curve) for draw, curve in enumerate(curves.random, 1)]
+    return [(BEST, curves.best_first), (WORST, curves.worst_first), *random]
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
@@ -226,43 +229,15 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
     """Return a chart of one method's two deletion curves, with a band for the curves of random orders."""
-    steps = np.arange(len(curves.best_first))
-    lines = pd.concat(
-        [
-            pd.DataFrame({"deleted": steps, "score": curve, "order": name})
-            for name, curve in ((BEST, curves.best_first), (WORST, curves.worst_first))
-        ]
+    steps = range(len(curves.best_first))
+    return against_random(
+        pd.concat([pd.DataFrame({"deleted": steps, "value": each, "order": name}) for name, each in _orders(curves)]),
+        "deleted",
+        {BEST: SECOND, WORST: FIRST},
+        title=f"{question.source_size}s deleted",
+        unit="difference of log-probabilities, nats" if question.other else "log-probability, nats",
+        point=True,
     )
-    band = pd.DataFrame(
-        {
-            "deleted": steps,
-            "low": curves.random.min(axis=0),
-            "high": curves.random.max(axis=0),
-            "mean": curves.random.mean(axis=0),
-        }
-    )
-    x = alt.X("deleted:Q", title=f"{question.source_size}s deleted", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
-    y_title = "difference of log-probabilities, nats" if question.other else "log-probability, nats"
-    y = alt.Y("score:Q", title=y_title, axis=alt.Axis(**AXIS), scale=alt.Scale(zero=False))
-    shade = (
-        alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q")
-    )
-    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=y_title))
-    curve = (
-        alt.Chart(lines)
-        .mark_line(point=True, strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "order:N",
-                scale=alt.Scale(domain=[BEST, WORST], range=[SECOND, FIRST]),
-                legend=alt.Legend(title="grey: random orders", **LEGEND),
-            ),
-            tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
-        )
-    )
-    return layered(shade, middle, curve, height=340)
 
 
 def describe_faithful(method: Method, curves: DeletionCurves) -> str:

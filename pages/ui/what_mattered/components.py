@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
+from pages.ui.charts.matrix import AXIS, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
 from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
@@ -128,11 +129,7 @@ def component_chart(table: pd.DataFrame) -> alt.Chart:
         .encode(
             y=alt.Y("at:O", title=None, axis=axis),
             x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
-            color=alt.Color(
-                "group:N",
-                scale=alt.Scale(domain=list(GROUPS), range=_colours()),
-                legend=alt.Legend(title=None, columns=3, symbolLimit=0, **LEGEND),
-            ),
+            color=series_colour("group", _colours(), columns=3, symbolLimit=0),
             tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
         )
         .add_params(alt.selection_point(name=PICK, fields=["kind", "layer", "head"], toggle=False), names)
@@ -202,6 +199,6 @@ def _called(kind: str) -> str:
     return called.replace("self-attention", "masked attention")
 
 
-def _colours() -> list[str]:
-    blue, orange, green, pink, *_, grey, _ = PALETTE["heads"]
-    return [pink, blue, orange, green, PALETTE["heads"][4], grey]
+def _colours() -> dict[str, str]:
+    blue, orange, green, pink, bias, _, grey, _ = PALETTE["heads"]
+    return dict(zip(GROUPS, (pink, blue, orange, green, bias, grey), strict=True))

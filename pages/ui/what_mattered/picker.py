@@ -15,6 +15,7 @@ from pages.ui.what_mattered.question import (
     ask,
     candidates,
     explained_group,
+    is_long,
     shown,
     spoken,
     spoken_labels,
@@ -79,7 +80,11 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 
 def _telling(reading: Reading, *, words: bool) -> Group:
-    """Return the word to explain by default: the first on which attention weights and ALTI+ disagree."""
-    tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
+    """Return the word that the page explains at first: one on which attention weights disagree with a measurement.
+
+    A long sentence is not measured: ALTI+ takes the place of erasure.
+    """
+    methods = ("weights", "alti" if is_long(reading.trace) else "erasure")
+    tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in methods]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

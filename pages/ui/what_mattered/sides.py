@@ -11,8 +11,9 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
+from pages.ui.charts.matrix import AXIS, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
@@ -115,11 +116,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(**{**AXIS, "format": "%"}),
             ),
-            color=alt.Color(
-                "method:N",
-                scale=alt.Scale(domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]),
-                legend=alt.Legend(title=None, **LEGEND),
-            ),
+            color=series_colour("method", dict(zip(map(title, METHODS_SHOWN), PALETTE["heads"][:3], strict=True))),
             tooltip=["step:O", "token:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
         )
     )

@@ -122,8 +122,8 @@ def strip_chart(
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
-    # Shorten the legends on a phone, so that two of them fit side by side.
-    length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
+    # Shorten the legends on a phone, so that both fit side by side.
+    length = alt.expr(f"containerSize()[0] < {PHONE} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed")
         .mark_rect()

@@ -15,7 +15,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.subject import OWN, SubjectParams
 from pages.ui.params.your_own_attention import OwnHeadParams, OwnParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind, setting
+from pages.ui.state.bind import segments, setting
 from pages.ui.text.captions import sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.your_own_attention.reading import read_own
@@ -30,14 +30,8 @@ def show_maps() -> None:
         kind = session.params(OwnParams).kind
         kind = kind if kind in trace.kinds else trace.kinds[-1]
         if len(trace.kinds) > 1:
-            st.segmented_control(
-                "Kind of attention",
-                trace.kinds,
-                format_func=TITLES.__getitem__,
-                required=True,
-                label_visibility="collapsed",
-                **bind(OwnParams, "kind", value=kind),
-            )
+            titles = {name: TITLES[name] for name in trace.kinds}
+            segments("Kind of attention", titles, OwnParams, "kind", value=kind, label_visibility="collapsed")
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(trace, metrics, OwnHeadParams)

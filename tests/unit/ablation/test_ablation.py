@@ -14,7 +14,7 @@ from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
 from transformer.ablation.telling import DecisiveHeads, decisive_heads
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import AttentionContext, MultiHeadAttention
 from transformer.model.edits import Edits, edits_of
 from transformer.model.hooks import Hooks
 from transformer.model.kv_cache import KeysAndValues
@@ -30,20 +30,20 @@ TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 
 def attention_of_one_position(heads, width):
     torch.manual_seed(3)
-    attention = MultiHeadAttention(width, heads, dropout=0.0, kind="encoder").eval()
+    attention = MultiHeadAttention(width, heads, dropout=0.0).eval()
     return attention, torch.randn(1, 1, width)
 
 
-def hooks(**factors):
-    """Return hooks for encoder layer 0. Each factor has the shape [B, H, 1, 1]."""
+def changing(**factors):
+    """Return a context whose hooks edit encoder layer 0. Each factor has the shape [B, H, 1, 1]."""
     by_kind = {name: {"encoder": factor[:, None, :, 0, 0]} for name, factor in factors.items()}
-    return Hooks(Edits((AS_TRAINED,), **by_kind), None, "encoder", layer=0)
+    return AttentionContext(hooks=Hooks(Edits((AS_TRAINED,), **by_kind), None, "encoder", layer=0))
 
 
 def test_removing_a_head_removes_only_its_contribution_to_the_output():
     """The output projection mixes all coordinates, so removing one head changes every coordinate of the output."""
     torch.manual_seed(4)
-    attention = MultiHeadAttention(12, 3, dropout=0.0, kind="encoder").eval()
+    attention = MultiHeadAttention(12, 3, dropout=0.0).eval()
     x = torch.randn(2, 5, 12)
     query, memory = attention.project(x)
     whole = attention(x)
@@ -51,7 +51,7 @@ def test_removing_a_head_removes_only_its_contribution_to_the_output():
     outputs = weights @ memory.values
     gate = torch.ones(2, 3, 1, 1)
     gate[:, 1] = 0
-    change = whole - attention(x, hooks=hooks(gates=gate))
+    change = whole - attention(x, changing(gates=gate))
     written = outputs[:, 1] @ attention.out_projection.weight[:, 4:8].T
     torch.testing.assert_close(change, written, atol=1e-6, rtol=0)
     assert (change.abs() > 1e-4).all(dim=(0, 1)).all(), "every coordinate of the output changes"
@@ -62,14 +62,14 @@ def test_zeroing_the_attention_weights_values_or_output_of_a_head_has_the_same_e
     x = torch.cat([x, x.roll(1, -1)], dim=1)
     query, memory = attention.project(x)
     gate = torch.tensor([1.0, 0.0, 1.0]).view(1, 3, 1, 1)
-    off = attention(x, hooks=hooks(gates=gate))
+    off = attention(x, changing(gates=gate))
     values = attention.attend_and_join(query, KeysAndValues.of(memory.keys, memory.values * gate))
     weights = (query @ memory.keys.transpose(-2, -1) / 2).softmax(-1) * gate
     by_weights = attention.out_projection((weights @ memory.values).transpose(1, 2).flatten(2))
     torch.testing.assert_close(off, values, atol=1e-6, rtol=0)
     torch.testing.assert_close(off, by_weights, atol=1e-6, rtol=0)
     scores = attention.attend_and_join(query * gate, memory)
-    even = attention(x, hooks=hooks(sharpness=gate))
+    even = attention(x, changing(sharpness=gate))
     torch.testing.assert_close(scores, even, atol=1e-6, rtol=0)
     assert not torch.allclose(scores, off, atol=1e-3), "scores of 0 are even attention, not none"
 
@@ -77,7 +77,7 @@ def test_zeroing_the_attention_weights_values_or_output_of_a_head_has_the_same_e
 def test_attention_with_all_heads_off_outputs_only_its_bias():
     attention, x = attention_of_one_position(4, 12)
     torch.nn.init.normal_(attention.out_projection.bias)
-    off = attention(x, hooks=hooks(gates=torch.zeros(1, 4, 1, 1)))
+    off = attention(x, changing(gates=torch.zeros(1, 4, 1, 1)))
     assert torch.equal(off[0, 0], attention.out_projection.bias)
 
 
@@ -157,12 +157,12 @@ def test_gate_gradients_add_up_to_the_gradient_times_the_attention_output(precis
 
 def test_gradient_estimate_for_a_quadratic_loss_is_twice_the_measured_effect():
     """The two heads write (1, 0) and (0, 2), and the loss is |output|^2 / 2."""
-    attention = MultiHeadAttention(2, 2, dropout=0.0, kind="encoder").eval()
+    attention = MultiHeadAttention(2, 2, dropout=0.0).eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
     memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
 
     def loss(gate):
-        written = attention.attend_and_join(torch.zeros(1, 2, 1, 1), memory, hooks=hooks(gates=gate))
+        written = attention.attend_and_join(torch.zeros(1, 2, 1, 1), memory, changing(gates=gate))
         return written.square().sum() / 2
 
     gate = torch.ones(1, 2, 1, 1, requires_grad=True)

@@ -31,13 +31,13 @@ from transformer.model.transformer import build
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
-from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
+from transformer.values.patches import PATCH_SITES, has_heads, parse_patch, patch_name, stack_of
 
 # Two sentences with the same tokens in another order, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
 # One place per site, and one combination of two sites.
-PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in SITES}
+PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in PATCH_SITES}
 PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
 
 

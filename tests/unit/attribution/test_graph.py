@@ -15,6 +15,7 @@ from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.tracing import trace_text
+from transformer.model.attention import AttentionContext
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.hooks import hooks_of
 from transformer.model.layers import LayerContext
@@ -122,7 +123,7 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
             record = Recorder(details=True)
             relative = model.source_positions.relative(len(source))
             hooks = hooks_of(UNEDITED, record, "encoder").of_layer(0)
-            model.encoder_layers[0](stream, LayerContext(relative=relative), hooks)
+            model.encoder_layers[0](stream, LayerContext(AttentionContext(None, relative, hooks), hooks=hooks))
             outputs.append(record.tensors["encoder.outputs"][0][0, 1, 3])
         offset = torch.zeros(1, 2, 3, len(source), 8)
         offset[0, 0, 1, 3] = outputs[1] - outputs[0]

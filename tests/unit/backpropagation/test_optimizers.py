@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.backpropagation.optimizers import Moments, adam, momentum, sgd, warmup
+from transformer.backpropagation.optimizers import Moments, adam, sgd, warmup
 
 STEPS = 100
 SHAPES = {"matrix": (3, 4), "vector": (5,)}
@@ -38,18 +38,6 @@ def compare(take_step, make_optimizer):
 
 def test_sgd_matches_pytorch():
     compare(lambda p, g: sgd(p, g, learning_rate=0.1), lambda p: torch.optim.SGD(p, lr=0.1))
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.9])
-def test_momentum_matches_pytorch(decay):
-    velocity = {}
-
-    def step(parameters, grads):
-        nonlocal velocity
-        parameters, velocity = momentum(parameters, grads, velocity, learning_rate=0.01, decay=decay)
-        return parameters
-
-    compare(step, lambda p: torch.optim.SGD(p, lr=0.01, momentum=decay))
 
 
 @pytest.mark.parametrize(("betas", "epsilon"), [((0.9, 0.98), 1e-9), ((0.9, 0.999), 1e-8), ((0.0, 0.5), 1e-3)])
@@ -96,6 +84,5 @@ def test_warmup_schedule_matches_the_paper():
 
 def test_optimizers_do_not_modify_their_arguments():
     parameters, grads = start(), gradients(1)
-    momentum(parameters, grads, {}, learning_rate=1.0)
     adam(parameters, grads, Moments(), learning_rate=1.0)
     assert all(np.array_equal(each, start()[name]) for name, each in parameters.items())

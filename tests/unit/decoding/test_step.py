@@ -10,7 +10,7 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.sampling import sample
-from transformer.decoding.step import AttentionRows, Distribution, Step, entropy, token_rank, top_candidates
+from transformer.decoding.step import Distribution, Step, StepAttention, entropy, token_rank, top_candidates
 from transformer.model.recorder import Recorder
 from transformer.text.tokenizer import END, PAD, START
 from transformer.values.translation import HypothesisState
@@ -31,13 +31,13 @@ def single(search, steps):
     alone, expansion = [], best.expansion
     for step in reversed(steps[: best.step + 1]):
         row, taken = int(step.parent[expansion]), slice(expansion, expansion + 1)
-        rows = step.distribution.rows
+        attention = step.distribution.attention
         alone.append(
             Step(
                 read=step.read[row : row + 1],
                 distribution=Distribution(
                     step.distribution.log_probs[row : row + 1],
-                    rows and AttentionRows(rows.decoder[row : row + 1], rows.cross[row : row + 1]),
+                    attention and StepAttention(attention.decoder[row : row + 1], attention.cross[row : row + 1]),
                 ),
                 predicted=step.predicted[taken],
                 log_prob=step.log_prob[taken],
@@ -64,13 +64,13 @@ def test_cached_decoding_steps_match_the_full_pass(search, model, decode, source
         for t, step in enumerate(steps):
             torch.testing.assert_close(step.distribution.log_probs, log_probs[:, t], atol=1e-5, rtol=0)
             torch.testing.assert_close(step.log_prob, log_probs[:, t, int(step.predicted)], atol=1e-5, rtol=0)
-            rows = step.distribution.rows
-            assert rows.decoder.shape == (1, 2, 4, t + 1) and rows.cross.shape == (1, 2, 4, len(row))
+            attention = step.distribution.attention
+            assert attention.decoder.shape == (1, 2, 4, t + 1) and attention.cross.shape == (1, 2, 4, len(row))
             for layer in range(2):
                 expected = record.tensors["decoder.weights"][layer][:, :, t, : t + 1]
-                torch.testing.assert_close(rows.decoder[:, layer], expected, atol=1e-5, rtol=0)
+                torch.testing.assert_close(attention.decoder[:, layer], expected, atol=1e-5, rtol=0)
                 expected = record.tensors["cross.weights"][layer][:, :, t]
-                torch.testing.assert_close(rows.cross[:, layer], expected, atol=1e-5, rtol=0)
+                torch.testing.assert_close(attention.cross[:, layer], expected, atol=1e-5, rtol=0)
 
 
 @every_search
@@ -93,7 +93,7 @@ def test_length_limit_ends_the_search(search, decode, biased):
 
 @every_search
 def test_attention_is_not_recorded_by_default(search, decode):
-    assert all(step.distribution.rows is None for step in decode(search, [[5, END]]))
+    assert all(step.distribution.attention is None for step in decode(search, [[5, END]]))
 
 
 @every_search

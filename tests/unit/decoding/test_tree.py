@@ -96,7 +96,7 @@ def test_best_hypothesis_is_a_path_of_the_tree(tree, steps):
 
 def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
     for index in tree.best:
-        decoder, cross = tree.rows(index)
+        decoder, cross = tree.attention(index)
         tokens = [tree.nodes[each].token for each in path(tree.nodes, index)]
         record = Recorder(details=False)
         with torch.inference_mode():

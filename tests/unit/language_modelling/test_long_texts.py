@@ -97,7 +97,7 @@ def test_blockwise_local_attention_matches_masked_full_attention():
     blocks = Blocks(4, 0, LENGTH)
     memory = blocks.split_keys_and_values(KeysAndValues.of(key, value))
     found = scaled_dot_product_attention(
-        blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
+        blocks.split_queries(query), memory.keys, memory.values, blocks.mask(query.device)
     )
     assert found.weights.shape == (2 * 4, 3, 4, 4)
     torch.testing.assert_close(blocks.whole_map(found.weights), expected.weights)

@@ -17,12 +17,13 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
-from transformer.errors import TextError
+from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.tracing import check_length, trace_continuation, trace_text
+from transformer.language_modelling.tracing import check_length, trace_continuation, trace_reading, trace_text
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
 from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.interventions import Interventions
 from transformer.values.trace import Trace
 
 POSITIONS = 40
@@ -91,6 +92,75 @@ def test_language_model_trace_has_one_attention_kind_and_survives_saving(loaded)
     trace.to_npz(file)
     file.seek(0)
     assert Trace.from_npz(file).equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
+
+
+TEXT, OTHER = "the house is small.", "the cat is in the sun"
+
+
+def put(index, value):
+    """Return a hook that replaces part of a tensor in the second layer."""
+
+    def change(x, layer, start):
+        if layer != 1:
+            return None
+        x = x.clone()
+        x[index] = value
+        return x
+
+    return change
+
+
+def patched(loaded):
+    """Return a patch of the residual stream after the second layer, and the vector that it inserts from another text."""
+    other = trace_reading(loaded, OTHER)
+    ids = tuple(token.id for token in other.target_tokens)
+    vector = torch.tensor(other.residual_stream("decoder")[4, 2])
+    return Interventions(patches={("decoder.residual", 2, 0, 3): 2}, other=((), ids)), vector
+
+
+@pytest.mark.parametrize(
+    ("change", "site", "hook"),
+    [
+        (Interventions({("decoder", 1, 0): 0.0}), "outputs", put((0, 0), 0.0)),
+        (Interventions({("decoder", 1, 0): 0.0}, "uniform"), "weights", put((0, 0, 2, slice(3)), 1 / 3)),
+        (Interventions(attention={("decoder", 1, 1, 2): [0.5, 0, 0.5]}), "weights", put((0, 1, 2, 1), 0.0)),
+        (Interventions(hidden_target=[1]), "weights", put((0, 0, slice(2, None), 1), 0.0)),
+        (None, "residual", None),
+    ],
+    ids=["gate", "uniform", "row", "hidden", "patch"],
+)
+def test_intervention_on_a_language_model_matches_an_equivalent_hook(loaded, change, site, hook):
+    """The hook repeats the intervention, so adding the hook must not change the result."""
+    if change is None:
+        change, vector = patched(loaded)
+        hook = put((0, 3), vector)
+    found = trace_reading(loaded, TEXT, interventions=change)
+    assert found.interventions == change
+    assert abs(found.log_probs - trace_reading(loaded, TEXT).log_probs).max() > 1e-4
+    both = trace_reading(loaded, TEXT, interventions=change, hooks={f"decoder.{site}": hook})
+    np.testing.assert_allclose(both.log_probs, found.log_probs, atol=1e-5)
+
+
+def test_hook_can_switch_off_a_head_of_a_language_model(loaded):
+    hooked = trace_reading(loaded, TEXT, hooks={"decoder.outputs": put((0, 0), 0.0)})
+    gated = trace_reading(loaded, TEXT, interventions=Interventions({("decoder", 1, 0): 0.0}))
+    np.testing.assert_array_equal(hooked.log_probs, gated.log_probs)
+    assert not hooked.detail("decoder", "outputs")[1, 0].any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"interventions": Interventions({("decoder", 0, 0): 0.0}, "mean")}, "only for translators: choose .* zero or"),
+        ({"interventions": Interventions({("cross", 0, 0): 0.0})}, "no head cross.1.1: cross attention has 0 layers"),
+        ({"interventions": Interventions(hidden_source=[0])}, "no source token 1: the source has 0"),
+        ({"hooks": {"encoder.scores": print}}, "unknown site 'encoder.scores'; sites of this model are decoder.embed"),
+        ({"hooks": {"decoder.after_cross_attention": print}}, "unknown site 'decoder.after_cross_attention'"),
+    ],
+)
+def test_edit_of_a_part_that_a_language_model_lacks_raises_an_error(loaded, arguments, message):
+    with pytest.raises(InterventionError, match=message):
+        trace_reading(loaded, TEXT, **arguments)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,7 @@ from transformer.model.kv_cache import BLOCK
 @pytest.fixture
 def attention():
     torch.manual_seed(3)
-    module = MultiHeadAttention(12, 3, dropout=0.4, kind="decoder").eval()
+    module = MultiHeadAttention(12, 3, dropout=0.4).eval()
     torch.nn.init.normal_(module.in_projection.bias)
     return module
 

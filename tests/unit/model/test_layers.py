@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from transformer.config import TransformerConfig
-from transformer.model.kv_cache import LayerCache
+from transformer.model.attention import AttentionContext
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import causal_mask, padding_mask
 
@@ -50,7 +50,9 @@ def test_encoder_layer_matches_pytorch(norm, activation):
     x = torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, src_key_padding_mask=~real)
-    torch.testing.assert_close(ours(x, LayerContext(padding_mask(real))), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        ours(x, LayerContext(AttentionContext(padding_mask(real)))), expected, atol=1e-5, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -63,6 +65,7 @@ def test_decoder_layer_matches_pytorch(norm, activation):
     x, memory = torch.randn(3, 5, 16), torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)
-    source = ours.cross_attention.project_keys_and_values(memory)
-    actual = ours(x, LayerContext(causal_mask(5), padding_mask(real)), LayerCache(source))
+    keys_and_values = ours.cross_attention.project_keys_and_values(memory)
+    context = LayerContext(AttentionContext(causal_mask(5)), AttentionContext(padding_mask(real)))
+    actual = ours(x, keys_and_values, context)
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)

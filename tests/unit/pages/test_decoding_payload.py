@@ -96,7 +96,7 @@ def test_browser_receives_the_nodes_and_scores_of_the_search_tree(shipped):
         assert before + node["logProb"] == pytest.approx(node["score"], abs=1e-5)
     pruned = [node.step for node in (tree.nodes[index] for index in shown) if node.fate == HypothesisState.PRUNED]
     assert max(pruned.count(step) for step in set(pruned)) == 3
-    decoder, cross = tree.rows(shown[3])
+    decoder, cross = tree.attention(shown[3])
     assert sent["rows"]["cross"] == rounded(cross[2, 3]).tolist()
     assert sent["rows"]["decoder"] == rounded(decoder[2, 3]).tolist()
 

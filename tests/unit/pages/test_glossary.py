@@ -41,7 +41,7 @@ def test_glossary_explanations_apply_to_every_model():
 
 def test_glossary_names_every_trace_array_in_other_libraries():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
-    assert len(described) == 17
+    assert len(described) == 19
     assert [array.name for array in glossary().arrays] == described
 
 

@@ -267,3 +267,8 @@ def test_model_server_answers_invalid_requests_with_an_error_status(service):
         ("POST", "/run", None, 422),
     ):
         assert service.parse(method, path, body).status == status
+
+
+def test_hooks_are_not_sent_to_a_server(remote):
+    with pytest.raises(InterventionError, match="cannot be sent to a server: load the model here"):
+        remote.trace("The dog.", hooks={"encoder.scores": lambda x, layer, start: None})

@@ -24,7 +24,7 @@ from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_o
 from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
-from transformer.values.patches import SITES
+from transformer.values.patches import PATCH_SITES
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
@@ -55,7 +55,7 @@ INTERVENTIONS = st.builds(
     seed=st.integers(0, 2**40),
     draw=st.integers(0, 99),
     patches=st.dictionaries(
-        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
+        st.tuples(st.sampled_from(PATCH_SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
         st.integers(0, 99),
         max_size=3,
     ),
@@ -256,7 +256,7 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 6: bump PROTOCOL whenever one of these fields or its meaning changes.
+# The messages of version 7: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
@@ -284,4 +284,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_wire_format_matches_the_protocol_version(kind):
-    assert PROTOCOL == 6 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 7 and [each.name for each in fields(kind)] == FIELDS[kind].split()

@@ -42,7 +42,8 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
     """A row's weights are the softmax of its scores: query times key, divided by the square root of the head width."""
-    (layer, number), row_at, column_at = _cell(evidence, kind, head, row, column)
+    layer, number, row_at = evidence.at_row(kind, head, row)
+    column_at = evidence.view(kind).axes.column_positions[evidence.column(kind, column)][0]
     trace = evidence.trace(details=True)
     queries, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ queries[row_at]
@@ -65,8 +66,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 @claim("count", "width", "deviation")
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     """A head's output is the sum of all value vectors, each multiplied by its attention weight."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = _first_token(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     values = trace.detail(kind, "values")[layer, number].astype(np.float64)
     summed = trace.attention(kind)[layer, number, row_at] @ values
@@ -182,18 +182,6 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
             for each, seen in zip(norms, attention, strict=True)
         ]
     )
-
-
-def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Return the 0-based (layer, head), and the positions of the first token of the row word and of the column word."""
-    at = evidence.head(kind, head)
-    axes = evidence.view(kind).axes
-    row_at = _first_token(axes.row_positions[evidence.row(kind, row, at)])
-    return at, row_at, _first_token(axes.column_positions[evidence.column(kind, column)])
-
-
-def _first_token(positions: tuple[int, ...]) -> int:
-    return positions[0]
 
 
 def _cosine(one: np.ndarray, other: np.ndarray) -> float:

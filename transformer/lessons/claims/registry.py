@@ -61,7 +61,7 @@ def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
     """Register a function as a claim; the first paragraph of the function's docstring is the claim that users read.
 
     Args:
-        values: names of the values in the function's finding.
+        values: names of the values in the `Finding` that the function returns.
     """
 
     def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:

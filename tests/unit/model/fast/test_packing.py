@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import CrossAttention
 from transformer.model.fast.modules import speed_up
 from transformer.model.fast.packing import WORTH_ALL_CORES
 
@@ -48,7 +48,7 @@ def test_packed_module_uses_its_packed_weights(bias):
 
 @pytest.mark.parametrize("positions", [1, 4, 33])
 def test_packed_parts_of_a_cross_attention_projection_match_the_whole(positions):
-    attention = of_halves(MultiHeadAttention(24, 3, dropout=0.0, kind="cross"))
+    attention = of_halves(CrossAttention(24, 3, dropout=0.0))
     x = torch.randn(2, positions, 24)
     query, memory = attention.project(x)
     torch.testing.assert_close(attention.project_queries(x), query, atol=1e-6, rtol=1e-5)

@@ -24,7 +24,7 @@ from transformer.model.transformer import Transformer
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS, Kind
-from transformer.values.patches import Pair, Place, has_heads, is_residual
+from transformer.values.patches import Pair, Place, has_heads, is_residual, kind_of
 
 # Maximum number of source or target positions, including the start or the end symbol.
 POSITIONS = MAX_TOKENS + 1
@@ -38,15 +38,15 @@ class HeadReplacements:
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         means: the heads' mean outputs and the sentences they were measured on; None if not available.
-        source: token ids of the source, [S], which is never drawn as the other sentence.
+        source_ids: token ids of the source, which is never drawn as the other sentence; empty for a language model.
         positions: maximum number of positions in the run.
     """
 
     def __init__(
-        self, model: Transformer, means: HeadMeans | None, source: Sequence[int], positions: int = POSITIONS
+        self, model: Transformer, means: HeadMeans | None, source_ids: Sequence[int], positions: int = POSITIONS
     ) -> None:
         self._model, self._means = model, means
-        self._source, self._positions = tuple(source), positions
+        self._source_ids, self._positions = tuple(source_ids), positions
         self._drawn: dict[tuple[int, int], ByKind] = {}
         self._records: dict[Pair, Recorder] = {}
 
@@ -56,6 +56,11 @@ class HeadReplacements:
         Raises:
             InterventionError: the means or their sentences are missing.
         """
+        if not self._model.config.encoder_layers:
+            raise InterventionError(
+                f"The mode {interventions.mode} needs outputs of heads on other sentences, which are measured only for "
+                "translators: choose the mode zero or uniform."
+            )
         if self._means is None:
             raise InterventionError(
                 "The heads' mean outputs are missing for this model: make them with "
@@ -65,7 +70,7 @@ class HeadReplacements:
             return {kind: torch.from_numpy(self._means.outputs[kind][:, :, None].copy()) for kind in KINDS}
         draw = interventions.seed, interventions.draw
         if draw not in self._drawn:
-            pair, places = drawn(self._means.pairs, self._source, *draw)
+            pair, places = drawn(self._means.pairs, self._source_ids, *draw)
             outputs = head_outputs(self._model, pair)
             # Edits are combined on the CPU, head by head, so one transfer from the device is enough.
             self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
@@ -81,21 +86,23 @@ class HeadReplacements:
         return tuple((place, value_at(record, place, position)) for place, position in interventions.patched())
 
 
-def drawn(pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int) -> tuple[Pair, dict[Kind, np.ndarray]]:
+def drawn(
+    pairs: Sequence[Pair], source_ids: Sequence[int], seed: int, draw: int
+) -> tuple[Pair, dict[Kind, np.ndarray]]:
     """Sample another sentence, and for every position a random position in that sentence, by attention kind.
 
     Draws with the same seed go through all sentences in one random order, and then start over.
 
     Args:
         pairs: sentences to sample from.
-        source: token ids of the model's source text, which is never sampled.
+        source_ids: token ids of the model's source text, which is never sampled.
         seed, draw: fields of `Interventions`.
 
     Raises:
         InterventionError: `pairs` has no sentence other than the source.
     """
     shuffled = np.random.default_rng(seed).permutation(len(pairs))
-    others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source)]
+    others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source_ids)]
     if not others:
         raise InterventionError(
             "There are no other sentences to take the heads' outputs from: make them with "
@@ -114,10 +121,10 @@ def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
 
 
 def recorded(model: Transformer, pair: Pair) -> Recorder:
-    """Run a model on a sentence and its translation, and record all activations."""
+    """Run a model on a sentence and its translation, and record all activations; a language model has no source."""
     source, target = (torch.tensor([ids], device=model.device) for ids in pair)
     record = Recorder(details=True)
-    memory = model.encode(source, None, record=record)
+    memory = model.encode(source, None, record=record) if pair[0] else None
     model.decode(target, memory, None, record=record)
     return record
 
@@ -128,7 +135,8 @@ def value_at(record: Recorder, place: Place, position: int) -> Tensor:
     Shapes are [K] for a head's output, [N] for a head's attention weights, and [D] otherwise.
     """
     site, layer, head, _ = place
-    # The residual stream is recorded after every sub-layer: two per encoder layer, three per decoder layer.
-    step = (2 if site == "encoder.residual" else 3) if is_residual(site) else 1
-    tensor = record.tensors[site][layer * step][0]
+    tensors = record.tensors[site]
+    # The residual stream is recorded before the first layer and after each of the N sub-layers of every layer.
+    step = (len(tensors) - 1) // len(record.tensors[f"{kind_of(site)}.weights"]) if is_residual(site) else 1
+    tensor = tensors[layer * step][0]
     return tensor[head, position] if has_heads(site) else tensor[position]
