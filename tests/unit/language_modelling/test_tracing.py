@@ -111,7 +111,7 @@ def put(index, value):
 
 
 def patched(loaded):
-    """Return a patch of the residual stream after the second layer, and the vector that it inserts from another text."""
+    """Return a patch of the residual stream after the second layer, and the vector that it inserts."""
     other = trace_reading(loaded, OTHER)
     ids = tuple(token.id for token in other.target_tokens)
     vector = torch.tensor(other.residual_stream("decoder")[4, 2])
