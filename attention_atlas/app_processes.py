@@ -16,8 +16,8 @@ from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from attention_atlas.vote_endpoint import LECTURER_COOKIE, VoteEndpoint
-from transformer.files.memory import memory_available
-from transformer.files.terminal import MAX_PORT
+from transformer.checkpoints.memory import memory_available
+from transformer.commands.terminal import MAX_PORT
 
 # Memory in bytes that one app process needs for many users, including a reserve.
 MEMORY = 1_000_000_000

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from attention_atlas.lecture import announce, lecture_options, port_of
 from transformer import __version__
-from transformer.files.terminal import at_terminal
+from transformer.commands.terminal import at_terminal
 
 PROG = "attention-atlas"
 # Module in `transformer.commands` and one line of help for each command; importing the modules would take seconds.

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from transformer.files.terminal import MAX_PORT
+from transformer.commands.terminal import MAX_PORT
 
 PORT = 8501
 # Label of a host name (RFC 1123, section 2.1). A name of numbers alone is rejected elsewhere: it is an IP address, or a

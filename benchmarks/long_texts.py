@@ -19,7 +19,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, command_line, figure, write
-from transformer.files.memory import memory_available
+from transformer.checkpoints.memory import memory_available
 from transformer.language_modelling.cost import FITTED_FROM, RecordedCosts, slopes
 from transformer.language_modelling.cost_measurement import MODEL, measurements
 

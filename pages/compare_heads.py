@@ -11,7 +11,7 @@ import streamlit as st
 from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.heads.head_picker import pick_kind
 from pages.ui.language_model.subject import compared_subject, named_besides, read_maps, subject_choice
-from pages.ui.measured.over_mine import show_over_mine
+from pages.ui.measurements.own_sentences import show_over_mine
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.pages import PAGES
 from pages.ui.reading.sentence import Reading

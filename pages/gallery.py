@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import streamlit as st
 
 from pages.ui.gallery.exhibits import show_exhibits
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import GALLERY
+from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.recordings import GALLERY
 from pages.ui.reading.model_picker import model_menu, translator
 from pages.ui.text.glossary import explain
 from transformer.analysis.heads.gallery import Gallery, gallery_of

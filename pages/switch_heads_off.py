@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.bets.offer import show_bet
 from pages.ui.heads.kinds import head_title
-from pages.ui.measured.over_mine import show_over_mine
+from pages.ui.measurements.own_sentences import show_over_mine
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session

@@ -9,9 +9,9 @@ ensure_router()
 import streamlit as st
 
 from pages.ui.training_lab.form import pick_task, settings_form
-from pages.ui.training_lab.live import begin, controls, own_training, recorded, show_made_room, show_training
+from pages.ui.training_lab.own_training import begin, controls, own_training, recorded, show_made_room, show_training
 from pages.ui.training_lab.recorded_runs import command_of
-from pages.ui.training_lab.shown import show_run
+from pages.ui.training_lab.run_view import show_run
 
 RECORDED = (
     "**This is a recording** of a finished training run. *Play* shows it from the first step; *Train live* trains a "

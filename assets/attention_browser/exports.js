@@ -80,7 +80,7 @@ export function csvOf(arranged, selected) {
 /**
  * Returns a cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within
  * the cell, such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator
- * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
+ * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/downloads.py does the same.
  * @param {string} cell
  */
 export function harmless(cell) {

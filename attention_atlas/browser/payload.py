@@ -13,9 +13,9 @@ import numpy as np
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
 from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import codes, pack
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import telling_head
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 

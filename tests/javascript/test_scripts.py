@@ -20,12 +20,12 @@ from attention_atlas.browser.labels import column_labels, row_labels
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script
 from attention_atlas.browser.wire import pack
-from pages.ui.change_attention.resolved import resolve
+from pages.ui.change_attention.resolution import resolve
 from pages.ui.components.attention_browser import Shown
 from pages.ui.components.changed_attention import Version, changed_payload
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import Visited
+from pages.ui.decoding.visited_translations import Visited
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.params.decoding import DecodingParams

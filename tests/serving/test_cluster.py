@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from transformer.analysis.heads.statistics import Statistics
+from transformer.measurements.corpus import PART, measure_corpus
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
-from transformer.surveys.corpus import PART, measure_corpus
 
 pytestmark = pytest.mark.install
 
@@ -148,7 +148,7 @@ def test_machine_without_the_model_is_reported(cluster, model_folder, tmp_path):
     sentences.write_text("A dog\n", encoding="utf-8")
     code = f"""
 from pathlib import Path
-from transformer.surveys.corpus import measure_corpus
+from transformer.measurements.corpus import measure_corpus
 from transformer.running.translator import Translator
 folder = Path({str(folder)!r})
 translator = Translator.load(folder, "cpu")

@@ -37,8 +37,8 @@ from tests.ui.driver import (
     typed,
     unescaped,
 )
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.model import devices

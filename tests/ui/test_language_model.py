@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from attention_atlas.browser.wire import unpack
 from pages.ui.language_model.copying_heads import PLACES, named_heads
-from pages.ui.language_model.likely import score_table, verdict
+from pages.ui.language_model.likelihood import score_table, verdict
 from pages.ui.language_model.reading import REPEATING
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from pages.ui.text.number_format import typeset

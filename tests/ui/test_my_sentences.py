@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pages.ui.lecture.bar import WITHOUT_LIST
-from pages.ui.measured.over_mine import FOUND
+from pages.ui.measurements.own_sentences import FOUND
 from tests.ui.driver import DREAM, FIRST, healthy, opened, send, table, texts
 from tests.ui.test_lecture import act, parameter, received
-from transformer.surveys.effects import measure_effects
+from transformer.measurements.effects import measure_effects
 
 OFF = "pages/switch_heads_off.py"
 MINE = ["A dog.", DREAM]

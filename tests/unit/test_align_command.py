@@ -8,7 +8,7 @@ import pytest
 
 from transformer.analysis.aligned_pair import AlignedPair
 from transformer.commands.align import main
-from transformer.surveys.alignments import Gold
+from transformer.measurements.alignments import Gold
 
 PAIRS = (
     "I have a dream.\tIch habe einen Traum.\n\t\nThe children play with the dog.\tDie Kinder spielen mit dem Hund.\n"

@@ -24,8 +24,8 @@ from transformer.checkpoints.available_models import (
     model_folders,
 )
 from transformer.checkpoints.checkpoint import load_checkpoint
+from transformer.checkpoints.memory import check_memory, memory_available, memory_needed
 from transformer.errors import CheckpointError
-from transformer.files.memory import check_memory, memory_available, memory_needed
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.text.languages import language, write_languages
 

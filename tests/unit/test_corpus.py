@@ -18,9 +18,9 @@ from transformer.analysis.heads.statistics import statistics_of
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import APP
 from transformer.files.records import packed
+from transformer.measurements import corpus
+from transformer.measurements.corpus import measure_corpus, measure_part
 from transformer.running.translator import Translator
-from transformer.surveys import corpus
-from transformer.surveys.corpus import measure_corpus, measure_part
 
 WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from transformer.files.terminal import STOPPED, at_terminal
+from transformer.commands.terminal import STOPPED, at_terminal
 
 
 def start(*arguments, encoding="utf-8", **more):

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.word_links import across, source_words, target_words, word_links
 from transformer.values.trace import Kind, Trace

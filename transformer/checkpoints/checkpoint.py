@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.checkpoints.model_files import (
     CONFIG,
     WEIGHTS,

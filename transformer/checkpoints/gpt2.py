@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
+from transformer.checkpoints.huggingface_files import Folder
+from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
 from transformer.model.skipped_initialisation import SkippedInitialisation

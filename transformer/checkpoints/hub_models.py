@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transformer.checkpoints.available_models import OWN
-from transformer.files.memory import gigabytes, memory_of
+from transformer.checkpoints.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
 # An OPUS-MT model has 68 to 78 million parameters, stored as float32.

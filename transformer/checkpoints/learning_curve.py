@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from transformer.files.replacing import replaced, writing
+from transformer.files.atomic_writes import replaced, writing
 
 FIELDS: tuple[str, ...] = (
     "step",

@@ -13,10 +13,10 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from transformer.checkpoints.memory import check_memory, memory_available, memory_needed
 from transformer.checkpoints.model_texts import RESTORE, STEP_WEIGHTS, files_of_model, read_bytes, reading
 from transformer.errors import CheckpointError
-from transformer.files.memory import check_memory, memory_available, memory_needed
-from transformer.files.replacing import replaced, writing
+from transformer.files.atomic_writes import replaced, writing
 from transformer.files.tensors import bytes_of, opened, read_sealed, read_tensors, write_tensors
 
 CONFIG = "config.json"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from transformer.analysis.aligned_pair import UNITS, AlignedPair
 from transformer.analysis.aligner import STEPS, Aligner
+from transformer.commands.terminal import at_terminal
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
-from transformer.files.terminal import at_terminal
+from transformer.measurements.alignments import Gold, align_all, aligner_of, dictionary
+from transformer.measurements.corpus import check_corpus
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
-from transformer.surveys.alignments import Gold, align_all, aligner_of, dictionary
-from transformer.surveys.corpus import check_corpus
 from transformer.training.data import read_lines
 from transformer.values.interventions import parse_head
 

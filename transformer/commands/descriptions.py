@@ -9,10 +9,10 @@ from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.matching import HeadMatches
-from transformer.surveys.paths import PathStatistics
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.matching import HeadMatches
+from transformer.measurements.paths import PathStatistics
 from transformer.text.languages import Languages
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
+from transformer.commands.terminal import at_terminal
+from transformer.files.atomic_writes import check_output, write_text
 from transformer.files.paths import LANGUAGE_MODEL
-from transformer.files.replacing import check_output, write_text
-from transformer.files.terminal import at_terminal
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores

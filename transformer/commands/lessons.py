@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from transformer.checkpoints.available_models import model_folder
+from transformer.commands.terminal import at_terminal
 from transformer.errors import AtlasError, CheckpointError, LessonError
-from transformer.files.terminal import at_terminal
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.result import broken_claims, uncarried_claims

@@ -19,18 +19,18 @@ from transformer.commands.descriptions import (
     describe_paths,
 )
 from transformer.commands.progress import Clock, resumable
+from transformer.commands.terminal import at_terminal
+from transformer.files.atomic_writes import check_output, replaced, write_text
 from transformer.files.paths import ASSETS
-from transformer.files.replacing import check_output, replaced, write_text
-from transformer.files.terminal import at_terminal
+from transformer.measurements.agreement import agreement_statistics
+from transformer.measurements.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
+from transformer.measurements.effects import effects_of_file
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
+from transformer.measurements.matching import match_heads
+from transformer.measurements.paths import path_statistics
+from transformer.measurements.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
-from transformer.surveys.agreement import agreement_statistics
-from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
-from transformer.surveys.effects import effects_of_file
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
-from transformer.surveys.matching import match_heads
-from transformer.surveys.paths import path_statistics
-from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.training.data import read_pairs
 from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from transformer.surveys.corpus import sentences_of
+from transformer.measurements.corpus import sentences_of
 
 
 class Clock:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_description
+from transformer.commands.terminal import MAX_PORT, at_terminal
 from transformer.files.paths import MODEL
-from transformer.files.terminal import MAX_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from transformer.commands.terminal import at_terminal
 from transformer.config import CHOICES
 from transformer.errors import AtlasError
-from transformer.files.replacing import check_output
-from transformer.files.terminal import at_terminal
+from transformer.files.atomic_writes import check_output
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
 from transformer.tasks.config import OPTIMIZERS, TaskConfig

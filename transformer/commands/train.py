@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from transformer.files.terminal import at_terminal
+from transformer.commands.terminal import at_terminal
+from transformer.measurements.attention_comparison import compare_attentions
 from transformer.model.fast.malloc import keep_freed_memory
-from transformer.surveys.attentions import compare_attentions
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.averaging import average_models
 from transformer.training.config import TrainConfig

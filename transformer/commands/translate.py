@@ -12,12 +12,12 @@ from pathlib import Path
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.patching import patch
+from transformer.commands.terminal import at_terminal
 from transformer.decoding.texts import not_written
 from transformer.errors import InterventionError, TextError
-from transformer.files.replacing import check_output, writing
-from transformer.files.terminal import at_terminal
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.files.atomic_writes import check_output, writing
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.parameter_counts import parameter_table
 from transformer.running.translator import MODEL, Translator
 from transformer.text.vocabulary import split_code, with_code

@@ -11,12 +11,12 @@ from typing import Any
 
 from transformer.checkpoints.available_models import is_language_model, language_model_folders, model_folders
 from transformer.checkpoints.checkpoint import load_language_model
+from transformer.commands.terminal import at_terminal
 from transformer.errors import AtlasError
 from transformer.experiments.checking import Report, check, check_model
 from transformer.experiments.experiment import MAX_FIGURE, Experiment
 from transformer.files.paths import MODEL
 from transformer.files.small_files import read_small
-from transformer.files.terminal import at_terminal
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 

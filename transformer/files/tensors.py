@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import replaced
 
 # Format version of sealed files. In format 1, the seal was missing or did not cover the data needed to resume.
 FORMAT = "2"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transformer.checkpoints.foreign_files import PICKLE, PICKLE_INDEX
+from transformer.checkpoints.huggingface_files import PICKLE, PICKLE_INDEX
 from transformer.errors import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from transformer.checkpoints.cards import without_media
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.text.added_tokens import TOKENIZER
 from transformer.text.languages import Languages, is_code, language
 

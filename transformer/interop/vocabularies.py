@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
+from transformer.checkpoints.huggingface_files import Folder
+from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION
 from transformer.files.small_files import json_object
 from transformer.interop.families import CODE_LAST, LANGUAGE, M2M100, Family
 from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added

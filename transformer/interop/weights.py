@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.foreign_settings import CONFIG, flag
+from transformer.checkpoints.huggingface_settings import CONFIG, flag
 from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS

@@ -34,9 +34,9 @@ from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import Reply
 from transformer.serving.body import read_body
 from transformer.serving.connection import ANSWERING
+from transformer.serving.fair_lock import Turn
 from transformer.serving.server_process import settle
 from transformer.serving.service import Service
-from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first one waits for others.

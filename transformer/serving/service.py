@@ -10,8 +10,8 @@ from transformer.errors import AtlasError
 from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import CONFLICT, ERRORS, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
+from transformer.serving.fair_lock import LeftError
 from transformer.serving.protocol import IDENTITY, MAX_BYTES, PROTOCOL, RUN, RequestError, read_head, read_run
-from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.trace import Trace
 

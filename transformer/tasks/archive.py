@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import replaced
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun

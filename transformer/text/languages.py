@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from transformer.files.atomic_writes import write_text
 from transformer.files.paths import ASSETS
-from transformer.files.replacing import write_text
 from transformer.files.small_files import read_small_json
 
 # File in a model folder with the language codes, for example {"source": "en", "target": "fr"}.

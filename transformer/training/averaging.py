@@ -12,7 +12,7 @@ from transformer.checkpoints.available_models import is_language_model
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import CONFIG, save_model
 from transformer.errors import CheckpointError
-from transformer.files.replacing import writing
+from transformer.files.atomic_writes import writing
 from transformer.text.languages import LANGUAGES, write_languages
 
 

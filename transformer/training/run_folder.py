@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.checkpoints.model_files import current_name, read_step
 from transformer.checkpoints.model_texts import CURVE, RUN_MODEL, STEP_WEIGHTS
-from transformer.files.replacing import replaced, writing
+from transformer.files.atomic_writes import replaced, writing
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoints.checkpoint import load_checkpoint, load_language_model
-from transformer.files.memory import memory_available
+from transformer.checkpoints.memory import memory_available
 from transformer.model.transformer import Transformer, build
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.batching import Batches

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from transformer.checkpoints.memory import gigabytes
 from transformer.config import TransformerConfig
-from transformer.files.memory import gigabytes
 
 # Bytes per parameter: for its value, its gradient, and the one number that Muon stores; AdamW stores two numbers.
 BYTES = 12

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.files.replacing import check_output, writing
+from transformer.files.atomic_writes import check_output, writing
 from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from transformer.errors import CheckpointError
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import replaced
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair
 from transformer.values.trace import Trace

@@ -9,10 +9,10 @@ import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.token_labels import token_label
-from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
 from pages.ui.charts.palette import ink_on, sequential
+from pages.ui.charts.specification import FilledChart
 from pages.ui.charts.tables import numbered
 from pages.ui.components.save_as import show_altair
 from pages.ui.state import session

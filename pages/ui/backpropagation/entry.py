@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
+from pages.ui.backpropagation.gradient_runs import difference_of
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.ui.backpropagation.computed import gradients_of
 from pages.ui.backpropagation.entry import show_entry
 from pages.ui.backpropagation.gradient_matrix import gradient_matrix
+from pages.ui.backpropagation.gradient_runs import gradients_of
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.backpropagation.sentences import sentence_of
 from pages.ui.charts.tables import frame, show_numbers

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
+from pages.ui.backpropagation.gradient_runs import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES

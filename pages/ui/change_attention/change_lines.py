@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.params.change_attention import Edit
 from pages.ui.text.python_lines import loading
 from transformer.values.interventions import Interventions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES
-from pages.ui.change_attention.changing import edited, remove, undo, undo_all
 from pages.ui.change_attention.example import is_example, show_second_example
+from pages.ui.change_attention.history import edited, remove, undo, undo_all
 from pages.ui.change_attention.labels import edit_label, what_changed
-from pages.ui.change_attention.resolved import Resolved
+from pages.ui.change_attention.resolution import Resolved
 from pages.ui.components.changed_attention import Version, attention_editor
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams

@@ -6,15 +6,15 @@ from itertools import permutations
 
 import streamlit as st
 
-from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.history import change
 from pages.ui.change_attention.labels import spoken
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.params.change_attention import MAX_PERCENT, Edit, EditList, EditParams
 from pages.ui.params.state import EXAMPLES
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import TellingChangeRun
+from transformer.ablation.decisive_heads import TellingChangeRun
 from transformer.analysis.words import word_groups
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions

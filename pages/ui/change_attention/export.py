@@ -6,8 +6,8 @@ from typing import Any
 
 from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.next_word import chosen_step, next_table, step_table
-from pages.ui.change_attention.resolved import Resolved
-from pages.ui.charts.saving import save_every_head, save_tables, show_lines
+from pages.ui.change_attention.resolution import Resolved
+from pages.ui.charts.downloads import save_every_head, save_tables, show_lines
 from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun

@@ -7,7 +7,7 @@ import re
 from pages.ui.bets.offer import show_challenge
 from pages.ui.bets.verdict import Verdict
 from pages.ui.change_attention.example import example
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.reading.sentence import Reading
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import ContinuationRun, RereadRun

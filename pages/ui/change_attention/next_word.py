@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import bare, entry_label, token_label
-from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.history import change
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.change_attention import EditParams

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.history import change
 from pages.ui.change_attention.labels import spoken
 from pages.ui.change_attention.next_word import chosen_step
-from pages.ui.change_attention.resolved import Resolved, resolve
+from pages.ui.change_attention.resolution import Resolved, resolve
 from pages.ui.components.experiment import carry
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.reading.sentence import Reading

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import visible
-from pages.ui.charts.saving import csv_text, save_button
+from pages.ui.charts.downloads import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 

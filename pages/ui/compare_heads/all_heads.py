@@ -14,15 +14,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attention_atlas.browser.labels import TITLES
 from attention_atlas.browser.payload import AlsoNamed
+from pages.ui.charts.downloads import csv_text, save_button
 from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
-from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.heads.head_reading import MapReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import IMPORTANCE, STATISTICS
+from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.recordings import IMPORTANCE, STATISTICS
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.state import session
@@ -33,8 +33,8 @@ from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
 from transformer.analysis.heads.names import RULES, head_names
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.running.translator import Translator
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
 from transformer.values.trace import Kind
 
 MANY = "over {} sentences"

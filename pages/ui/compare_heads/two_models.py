@@ -17,7 +17,7 @@ from pages.ui.components.save_as import show_clickable
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import Recording
+from pages.ui.measurements.recordings import Recording
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import UNTRAINED, CompareParams
 from pages.ui.reading.second_model import TwoModels, pick_second_model, two_models, untrained_of
@@ -29,8 +29,8 @@ from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.matching import best_match, matched_similarity, similarities
 from transformer.checkpoints.available_models import model_folders
 from transformer.files.paths import ASSETS
+from transformer.measurements.matching import HeadMatches, KindMatch, read_by_second
 from transformer.running.translator import Translator
-from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
 # No randomly initialised counterpart is created for models with more parameters than this.

@@ -17,8 +17,8 @@ from pages.ui.components.synced_state import StateRequest, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
 # Cached messages. After a click, a script run usually needs the same message again, and Streamlit then sends only a

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.charts.saving import save_button
+from pages.ui.charts.downloads import save_button
 from pages.ui.components.bundle import component
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.slides import Slide, SlidesError

@@ -17,9 +17,9 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import visible
 from attention_atlas.browser.wire import with_more
-from pages.ui.charts.compiled import CompiledChart, FilledChart
-from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot
+from pages.ui.charts.enlargement import AltairChart, enlarged, enlarged_plot
 from pages.ui.charts.matrix import PICK
+from pages.ui.charts.specification import CompiledChart, FilledChart
 from pages.ui.charts.tables import show_large_table, show_table
 from pages.ui.components.bundle import component
 from pages.ui.layout import roles

@@ -11,7 +11,13 @@ import streamlit as st
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import forget_visited, ids_of, use_on_all_pages, visited_translations, written_by
+from pages.ui.decoding.visited_translations import (
+    forget_visited,
+    ids_of,
+    use_on_all_pages,
+    visited_translations,
+    written_by,
+)
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading

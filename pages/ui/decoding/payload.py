@@ -10,7 +10,7 @@ import numpy as np
 
 from attention_atlas.browser.token_labels import entry_label, token_label, visible
 from attention_atlas.browser.wire import codes, pack
-from pages.ui.decoding.visited import Visited, decoded
+from pages.ui.decoding.visited_translations import Visited, decoded
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages

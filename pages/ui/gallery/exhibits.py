@@ -13,7 +13,7 @@ from attention_atlas.browser.token_labels import isolated, visible
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import GALLERY
+from pages.ui.measurements.recordings import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair
@@ -19,8 +19,8 @@ from pages.ui.how_it_came_about.drawing import ADDED, ADDS, graph_chart
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.how_it_came_about.tables import bias_table, node_table, path_table
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import PATHS
+from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.recordings import PATHS
 from pages.ui.params.how_it_came_about import GraphParams
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.runs.page_end import PageEnd
@@ -31,8 +31,8 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.ablation.estimate import rank_correlation
 from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, pruned
+from transformer.measurements.paths import PathStatistics, path_statistics
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
-from transformer.surveys.paths import PathStatistics, path_statistics
 
 
 def show_graph(reading: TracedReading) -> None:

@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
-from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair

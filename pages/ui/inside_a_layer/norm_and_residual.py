@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.specification import FilledChart
 from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head

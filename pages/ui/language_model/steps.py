@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.ui.decoding.component import draw_decoding
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import Visited
-from pages.ui.language_model.continuing import ENGLISH, show_written
+from pages.ui.decoding.visited_translations import Visited
+from pages.ui.language_model.continuation import ENGLISH, show_written
 from pages.ui.language_model.reading import read_beginning
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import ContinuationParams

@@ -7,7 +7,7 @@ import streamlit as st
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.compare_heads.two_heads import ComparedModel, compared_translator
 from pages.ui.heads.head_reading import HeadReading, MapReading
-from pages.ui.language_model.continuing import show_text
+from pages.ui.language_model.continuation import show_text
 from pages.ui.language_model.copying_heads import copying_names
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.reading import PAGES, read_beginning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attention_atlas.browser.labels import column_labels, place_of, row_labels
 from pages.ui.lessons.figures import first_choice, pinned_row
-from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.lessons.measured_step import MeasuredStep
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.markup import markdown
 from transformer.analysis.view import view_of

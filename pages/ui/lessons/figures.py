@@ -18,7 +18,7 @@ from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.layout.roles import aside
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
-from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.lessons.measured_step import MeasuredStep
 from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.markup import markdown

@@ -16,7 +16,7 @@ from attention_atlas.browser.html_file import POLICY, theme
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script, style
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
+from pages.ui.lessons.measured_step import MeasuredStep, finding_run, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.text.number_format import typeset
 from pages.ui.text.server_paths import without_server_paths

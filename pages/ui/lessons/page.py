@@ -13,15 +13,15 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.bets.ask import ask
 from pages.ui.bets.offer import show_score
 from pages.ui.bets.verdict import verdict
-from pages.ui.charts.saving import save_button
+from pages.ui.charts.downloads import save_button
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import aside, large, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
-from pages.ui.lessons.moves import answer_question, open_step, show_moves
+from pages.ui.lessons.measured_step import MeasuredStep, finding_run, measured_step
+from pages.ui.lessons.navigation import answer_question, open_step, show_moves
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
 from pages.ui.reading.model_picker import load, several_models

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attention_atlas.browser.labels import column_labels, row_labels
 from attention_atlas.browser.token_labels import group_label
-from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.lessons.measured_step import MeasuredStep
 from transformer.analysis.view import axes_of
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence

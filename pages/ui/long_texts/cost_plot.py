@@ -14,7 +14,7 @@ from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.cost_words import concludes, describe_saving, describe_slopes, written
-from pages.ui.long_texts.measuring import costs, measure_button
+from pages.ui.long_texts.local_costs import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEIGHTS, LongTextsParams
 from pages.ui.state import session

@@ -11,7 +11,7 @@ from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
-from pages.ui.measured.recorded import read_record
+from pages.ui.measurements.recordings import read_record
 from pages.ui.text.glossary import explain
 from transformer.config import Attention, decoder_only
 from transformer.files.paths import ASSETS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, index, integer, one_of

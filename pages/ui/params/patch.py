@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from pages.ui.params.cutting import cut, length
 from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
+from pages.ui.params.shortening import cut, length
 from transformer.files.paths import ASSETS
 
 # Names of query parameters.

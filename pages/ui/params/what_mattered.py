@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, integer, matching, one_of
 from pages.ui.params.pages import part_of

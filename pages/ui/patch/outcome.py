@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
+from pages.ui.charts.downloads import save_tables, show_lines
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.saving import save_tables, show_lines
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry, experiment_buttons
 from pages.ui.components.save_as import show_altair

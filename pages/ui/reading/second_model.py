@@ -24,8 +24,8 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import SHIPPED, model_folders
 from transformer.errors import AtlasError
+from transformer.measurements.matching import kinds_of_both, read_by_second, untrained
 from transformer.running.translator import Translator
-from transformer.surveys.matching import kinds_of_both, read_by_second, untrained
 from transformer.values.trace import Kind, Trace
 
 RANDOM = "random weights"

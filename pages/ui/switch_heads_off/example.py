@@ -9,7 +9,7 @@ from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import DecisiveHeads, DecisiveHeadsRun
+from transformer.ablation.decisive_heads import DecisiveHeads, DecisiveHeadsRun
 from transformer.values.interventions import Head
 
 # Session-state key of the sentence and the heads of the example that the user has accepted.

@@ -17,7 +17,7 @@ from pages.ui.charts.tables import show_numbers
 from pages.ui.components.experiment import carry
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import REMOVAL
+from pages.ui.measurements.recordings import REMOVAL
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -29,7 +29,7 @@ from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.removal import RemovalCurve, RemovalRun
-from transformer.surveys.removal import RemovalQuality
+from transformer.measurements.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"

@@ -10,11 +10,11 @@ from attention_atlas.browser.labels import output_label, place_of
 from attention_atlas.browser.token_labels import bare, group_label
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
+from transformer.analysis.heads.clearest_head import ALIGNMENT, telling_head
 from transformer.analysis.heads.expectation import Expectation, aligning, alignment_expectation, position_expectation
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
-from transformer.analysis.heads.telling import ALIGNMENT, telling_head
 from transformer.analysis.view import View
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace

@@ -121,14 +121,14 @@ def effects_lines(
     """Return Python code that measures an effect of every head over several sentences.
 
     Args:
-        effect: a key of `transformer.surveys.effects.EFFECTS`.
+        effect: a key of `transformer.measurements.effects.EFFECTS`.
         folder: the model's folder.
         seed, draws: as in `importance_lines`.
     """
     return "\n".join(
         (
             "from transformer import Translator",
-            "from transformer.surveys.effects import measure_effects",
+            "from transformer.measurements.effects import measure_effects",
             "sentences = [",
             *(f"    {sentence!r}," for sentence in sentences),
             "]",

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attention_atlas.browser.html_file import filled, template
 from attention_atlas.browser.payload import sentence_id
-from pages.ui.charts.saving import save_button
+from pages.ui.charts.downloads import save_button
 from pages.ui.components.diagram import OpenedPage
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import synced_params

@@ -25,9 +25,9 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
-from pages.ui.what_mattered.over_many import show_over_many
 from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import AttributionQuestion, is_long, shown
+from pages.ui.what_mattered.recorded_agreement import show_over_many
 from pages.ui.what_mattered.square import square_chart
 from pages.ui.what_mattered.strip import first_words
 from pages.ui.what_mattered.words import attributions, slow_choice

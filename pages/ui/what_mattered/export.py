@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.ui.charts.saving import save_tables
+from pages.ui.charts.downloads import save_tables
 from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from pages.ui.what_mattered.question import AttributionQuestion

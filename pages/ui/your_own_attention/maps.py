@@ -6,7 +6,7 @@ import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts import matrix
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_every_head
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts

@@ -11,18 +11,18 @@ import pytest
 import torch
 
 from tests.conftest import ONE_SHAPE
+from transformer.ablation.decisive_heads import DecisiveHeads, decisive_heads
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
-from transformer.ablation.telling import DecisiveHeads, decisive_heads
+from transformer.measurements.importance import ImportanceStatistics, bootstrap, importance_statistics
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.edits import Edits, edits_of
 from transformer.model.hooks import Hooks
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.transformer import build
 from transformer.running.scoring import gate_gradients, log_probs_of, open_gates, score
-from transformer.surveys.importance import ImportanceStatistics, bootstrap, importance_statistics
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads, draws_of
 from transformer.values.kinds import KINDS

@@ -11,11 +11,11 @@ from transformer.ablation.estimate import Estimate
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.commands.measure import main
 from transformer.commands.progress import Clock
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.corpus import NOTHING
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.removal import RemovalQuality, pairs_digest
 from transformer.running.translator import Translator
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.corpus import NOTHING
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.removal import RemovalQuality, pairs_digest
 from transformer.training.data import read_pairs
 from transformer.values.head_means import sentences_digest
 from transformer.values.kinds import KINDS

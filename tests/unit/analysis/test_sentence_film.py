@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.sentence_film import sentence_film
 from transformer.analysis.word_links import across, source_words, target_words
 from transformer.values.trace import KINDS

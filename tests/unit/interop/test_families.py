@@ -15,13 +15,13 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.family_peers import FAMILIES, make_family
 from tests.unit.interop.test_marian import check_parity
 from transformer.analysis.words import word_groups
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.files.paths import ASSETS
 from transformer.interop.families import FAMILIES as TABLE
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 from transformer.interop.vocabularies import read_vocabulary
+from transformer.measurements.matching import read_by_second
 from transformer.running.translator import Translator
-from transformer.surveys.matching import read_by_second
 from transformer.values.decoding_settings import DecodingSettings
 
 # Beginnings of sentences, because the small models of transformers have few positions.

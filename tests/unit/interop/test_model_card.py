@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.interop.model_card import read_card
 
 

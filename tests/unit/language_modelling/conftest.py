@@ -9,8 +9,8 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.text.tokenizer import train_tokenizer
 
 END_OF_TEXT = "<|endoftext|>"

@@ -16,8 +16,8 @@ from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.residual import stream_sizes
 from transformer.analysis.replay.stages import stages
 from transformer.checkpoints.checkpoint import Checkpoint
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import Folder
 from transformer.config import decoder_only
 from transformer.language_modelling.tracing import trace_text, trace_unmasked
 from transformer.model.recorder import Recorder

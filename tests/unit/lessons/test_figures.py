@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.measured_step import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.runs.inference import CachedRuns
 from tests.properties import few

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.measured_step import measured_step
 from pages.ui.lessons.tables import figure_table, table_of
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.ui.charts.saving import csv_text, json_text
+from pages.ui.charts.downloads import csv_text, json_text
 from pages.ui.params.what_mattered import WHOLE, MatteredParams
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.agreement import (
@@ -31,7 +31,6 @@ from pages.ui.what_mattered.components import (
 from pages.ui.what_mattered.export import run_facts, with_baselines
 from pages.ui.what_mattered.guess import YOU, Typed, answer_table, describe_winner, fall_chart, who_named, without
 from pages.ui.what_mattered.methods import title, unit_and_sum
-from pages.ui.what_mattered.over_many import describe_over_many, recorded_table
 from pages.ui.what_mattered.question import (
     AttributionQuestion,
     ask,
@@ -42,6 +41,7 @@ from pages.ui.what_mattered.question import (
     spoken_labels,
     telling_group,
 )
+from pages.ui.what_mattered.recorded_agreement import describe_over_many, recorded_table
 from pages.ui.what_mattered.sides import describe_sides, share_chart, share_table
 from pages.ui.what_mattered.square import square_chart
 from pages.ui.what_mattered.strip import (
@@ -62,7 +62,7 @@ from transformer.attribution.agreement import agreement
 from transformer.attribution.attribution import METHODS, Attribution, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.surveys.agreement import AgreementStatistics
+from transformer.measurements.agreement import AgreementStatistics
 from transformer.text.languages import LANGUAGES
 from transformer.text.tokenizer import PAD
 

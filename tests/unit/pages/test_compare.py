@@ -10,7 +10,7 @@ from pages.ui.compare_heads.across_layers import describe_where
 from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, describe_worth, head_table, headings
 from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
 from pages.ui.compare_heads.similar_heads import branches, dendrogram
-from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
+from pages.ui.measurements.recordings import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import CompareParams, Pin
 from transformer.analysis.alignment import alignment_rows, special_columns
@@ -18,7 +18,7 @@ from transformer.analysis.heads.clustering import average_linkage
 from transformer.analysis.heads.mds import classical_mds
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, head_metrics, metrics_of
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.values.trace import KINDS
 
 FIRST = CompareParams()
@@ -183,7 +183,7 @@ def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
 
 @pytest.mark.thorough
 def test_shipped_records_belong_to_the_shipped_model(shipped):
-    """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
+    """Recreate them with the commands in `pages.ui.measurements.recordings` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)

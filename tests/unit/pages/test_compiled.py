@@ -13,7 +13,7 @@ def chart_page(kind: str) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import CompiledChart
+    from pages.ui.charts.specification import CompiledChart
 
     table = pd.DataFrame({"at": range(2), "value": [0.5, 2.0], "name": ["if", "datum"]})
     bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
@@ -34,8 +34,8 @@ def form_page(large: bool) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import FilledChart
-    from pages.ui.charts.large import enlarged
+    from pages.ui.charts.enlargement import enlarged
+    from pages.ui.charts.specification import FilledChart
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
         base = (

@@ -8,7 +8,7 @@ import pytest
 from attention_atlas.browser.wire import unpack
 from pages.ui.decoding.component import with_typed
 from pages.ui.decoding.payload import decoding_payload, shown_nodes
-from pages.ui.decoding.visited import Visited, origin, written_by
+from pages.ui.decoding.visited_translations import Visited, origin, written_by
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.decoding.texts import MAX_TOKENS

@@ -11,7 +11,7 @@ from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.example import FIRST, SECOND, TRIED, candidates, words_of
 from pages.ui.change_attention.labels import edit_label, what_changed
 from pages.ui.change_attention.next_word import describe_next, next_table, step_table
-from pages.ui.change_attention.resolved import resolve, without_words
+from pages.ui.change_attention.resolution import resolve, without_words
 from pages.ui.params.change_attention import LEFT_OUT, MAX_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.differences import kept_and_lost, merged_words

@@ -35,7 +35,7 @@ from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import RemovalCurve
-from transformer.surveys.removal import Quality, RemovalQuality
+from transformer.measurements.removal import Quality, RemovalQuality
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_heads
 

@@ -16,7 +16,7 @@ from pages.ui.training_lab.form import settings_of
 from pages.ui.training_lab.own_item import describe_answer
 from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
-from pages.ui.training_lab.shown import moments, newest, spectrum_words
+from pages.ui.training_lab.run_view import moments, newest, spectrum_words
 from pages.ui.training_lab.trainings import BrowserTab, Trainings
 from transformer.commands.tasks import parser
 from transformer.tasks.answer import answer, model_at

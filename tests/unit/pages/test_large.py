@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from pages.ui.about.learning_curve import QUALITY, learning_chart
-from pages.ui.charts.large import LARGE_TYPE, TOP, VEGA_TYPE, enlarged, enlarged_plot
+from pages.ui.charts.enlargement import LARGE_TYPE, TOP, VEGA_TYPE, enlarged, enlarged_plot
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.measured_step import measured_step
 from transformer.errors import LessonError
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pages.ui.long_texts.cost_words import concludes, describe_saving
-from pages.ui.long_texts.measuring import in_turns
+from pages.ui.long_texts.local_costs import in_turns
 from pages.ui.runs.inference import LONG_RUNS
 from transformer.language_modelling.cost import Cost
 

@@ -7,7 +7,7 @@ from pages.ui.positional_encoding.addition import norm_chart, norm_table
 from pages.ui.positional_encoding.alternatives import learned_products
 from pages.ui.positional_encoding.curves import curves, wave_table
 from pages.ui.positional_encoding.shuffle import moved_tokens, shuffle
-from pages.ui.positional_encoding.shuffled import WITHOUT, times
+from pages.ui.positional_encoding.shuffled_text import WITHOUT, times
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
 from transformer.model.sinusoids import sinusoids

@@ -8,7 +8,7 @@ import io
 import pandas as pd
 import pytest
 
-from pages.ui.charts.saving import csv_text
+from pages.ui.charts.downloads import csv_text
 from transformer.files.csv_cells import harmless
 
 FORMULAS = [

@@ -19,8 +19,8 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun
 from transformer.serving.answers import Reply, said
 from transformer.serving.client import RemoteTranslator
+from transformer.serving.fair_lock import LeftError
 from transformer.serving.service import Service
-from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
+from transformer.checkpoints.huggingface_files import Folder
+from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.interop.families import FAMILIES, NAMED, Family

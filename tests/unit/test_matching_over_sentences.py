@@ -7,10 +7,10 @@ import pytest
 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.commands.measure import main
+from transformer.measurements import matching
+from transformer.measurements.matching import HeadMatches, kinds_of_both, match_heads, untrained
 from transformer.model.devices import available_devices
 from transformer.running.translator import Translator
-from transformer.surveys import matching
-from transformer.surveys.matching import HeadMatches, kinds_of_both, match_heads, untrained
 from transformer.text.languages import Languages, language
 
 SENTENCES = "I have a dream.", "The children play.", "She gave the book to her brother.", "It was too tired", "A dog"

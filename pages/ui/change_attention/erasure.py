@@ -6,8 +6,8 @@ import streamlit as st
 
 from attention_atlas.browser.labels import disambiguated
 from attention_atlas.browser.token_labels import group_label
-from pages.ui.change_attention.changing import change
-from pages.ui.change_attention.resolved import without_words
+from pages.ui.change_attention.history import change
+from pages.ui.change_attention.resolution import without_words
 from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING

@@ -1,4 +1,4 @@
-"""Tests that the survey measures every head on each of many sentences."""
+"""Tests that `measure_effects` measures every head on each of many sentences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from transformer.ablation.importance import head_importance
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.commands.measure import main
 from transformer.files.records import packed, unpacked
-from transformer.surveys.effects import NO_EFFECTS, HeadEffects, effects_of_file, measure_effects
-from transformer.surveys.importance import bootstrap, importance_statistics
+from transformer.measurements.effects import NO_EFFECTS, HeadEffects, effects_of_file, measure_effects
+from transformer.measurements.importance import bootstrap, importance_statistics
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 

@@ -62,7 +62,7 @@ def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
 
     Ties go to the most confident head, then to the first. If no query has a confidence, the first head is chosen.
 
-    tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt.
+    tests/unit/analysis/heads/test_clearest_on_sentences.py measures this on the 200 sentences of assets/sentences.txt.
     In cross-attention, 94% of the chosen head's links match those of all alignment heads together, and 81% match
     erasure. The most confident head among those that align most words, at either step, has 61% and 52%. The mean of all
     self-attention heads is not a suitable reference, because its strongest link is a neighbour.

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.saving import archive, save_button, show_lines
+from pages.ui.charts.downloads import archive, save_button, show_lines
 from pages.ui.charts.tables import show_table
-from pages.ui.measured.measuring import time_left
+from pages.ui.measurements.local_measurement import time_left
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.my_sentences import my_sentences
 from pages.ui.reading.sentence import Reading
@@ -22,7 +22,7 @@ from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.modes import MODES
 from pages.ui.text.python_lines import effects_lines
-from transformer.surveys.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
+from transformer.measurements.effects import EFFECTS, NO_EFFECTS, HeadEffects, measure_effects
 from transformer.values.kinds import KINDS
 
 # Session-state keys of the measurement so far, with its settings, and of a request to continue measuring.

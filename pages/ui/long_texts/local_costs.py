@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import streamlit as st
 
 from pages.ui.long_texts.names import NAMES
-from pages.ui.measured.recorded import read_record
+from pages.ui.measurements.recordings import read_record
 from pages.ui.runs.inference import LONG_RUNS
-from transformer.files.memory import memory_available
+from transformer.checkpoints.memory import memory_available
 from transformer.files.paths import ASSETS
 from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, Cost, RecordedCosts
 from transformer.language_modelling.cost_measurement import MODEL, measurements

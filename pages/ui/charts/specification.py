@@ -17,7 +17,7 @@ import altair as alt
 import pandas as pd
 from altair.utils.schemapi import disable_debug_mode
 
-from pages.ui.charts.large import AltairChart, enlarged
+from pages.ui.charts.enlargement import AltairChart, enlarged
 
 # Skip Altair's schema validation of every chart object as it is created.
 disable_debug_mode()

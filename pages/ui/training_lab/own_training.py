@@ -11,7 +11,7 @@ from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.state import session
 from pages.ui.text.server_paths import error_text
 from pages.ui.training_lab.recorded_runs import recorded_run
-from pages.ui.training_lab.shown import show_run
+from pages.ui.training_lab.run_view import show_run
 from pages.ui.training_lab.trainings import MAX_ACTIVE, MAX_TRAININGS, BrowserTab, Training, Trainings
 from transformer.errors import TaskError
 from transformer.serving.server_process import settle

@@ -16,12 +16,12 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.errors import AtlasError, TextError
 from transformer.files.records import Record
+from transformer.measurements.corpus import TOGETHER, check_corpus, in_parts
+from transformer.measurements.importance import BOOTSTRAP, bootstrap
 from transformer.model.devices import available_devices
 from transformer.model.transformer import build
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
-from transformer.surveys.corpus import TOGETHER, check_corpus, in_parts
-from transformer.surveys.importance import BOOTSTRAP, bootstrap
 from transformer.text.vocabulary import split_code, with_code
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.run import Runs

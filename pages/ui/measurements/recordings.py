@@ -17,11 +17,11 @@ from transformer.checkpoints.available_models import SENTENCES
 from transformer.files.paths import ASSETS, MODEL, measured_file
 from transformer.files.records import Record
 from transformer.files.small_files import read_small_text
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.paths import PathStatistics
+from transformer.measurements.removal import RemovalQuality
 from transformer.running.translator import Translator
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.paths import PathStatistics
-from transformer.surveys.removal import RemovalQuality
 
 ModelRecord = TypeVar("ModelRecord", bound=Record)
 

@@ -15,9 +15,9 @@ from transformer.analysis.heads.metrics import METRICS, head_metrics
 from transformer.attribution.attribution import Target
 from transformer.attribution.direct_logits import ATTENTION, direct_logits
 from transformer.errors import TextError
+from transformer.measurements.corpus import check_corpus, in_parts
+from transformer.measurements.importance import bootstrap
 from transformer.running.translator import Translator
-from transformer.surveys.corpus import check_corpus, in_parts
-from transformer.surveys.importance import bootstrap
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace

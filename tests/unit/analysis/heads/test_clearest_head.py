@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transformer.analysis.heads.clearest_head import ALIGNMENT, TELLING, telling_head
 from transformer.analysis.heads.metrics import head_metrics, metrics_of
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import ALIGNMENT, TELLING, telling_head
 from transformer.values.trace import KINDS
 
 WORDS = [f"w{number}" for number in range(9)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.measured.recorded import ModelRecord, Recording
+from pages.ui.measurements.recordings import ModelRecord, Recording
 from pages.ui.reading.model_picker import examples_file
 from pages.ui.reading.target_language import kept_code
 from pages.ui.runs.inference import MODEL_LOCK
@@ -22,7 +22,7 @@ from pages.ui.text.server_paths import error_text, path_label
 from transformer.checkpoints.available_models import SENTENCES
 from transformer.decoding.texts import source_text, text_tokens
 from transformer.errors import TextError
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import replaced
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 

@@ -15,8 +15,8 @@ from transformer.attribution.frozen_layers import FrozenRun
 from transformer.attribution.graph import attribution_graph, pruned, runner_up
 from transformer.attribution.paths import path_effects
 from transformer.files.records import Record
+from transformer.measurements.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.running.translator import Translator
-from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # Keeps the time acceptable, because one sentence takes two seconds.

@@ -16,8 +16,8 @@ from transformer.analysis.heads.statistics import Statistics
 from transformer.errors import AtlasError
 from transformer.files.paths import measured_file
 from transformer.files.small_files import read_small_text
+from transformer.measurements.corpus import TOGETHER, measure_part
 from transformer.running.translator import Translator
-from transformer.surveys.corpus import TOGETHER, measure_part
 from transformer.training.data import read_lines
 from transformer.values.trace import Trace
 

@@ -12,7 +12,7 @@ from transformer.commands.measure import main as analysis
 from transformer.commands.tasks import main as tasks
 from transformer.commands.train import main as training
 from transformer.commands.translate import main as atlas
-from transformer.files.replacing import check_output, replaced, write_text
+from transformer.files.atomic_writes import check_output, replaced, write_text
 
 
 @pytest.fixture

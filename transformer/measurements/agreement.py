@@ -13,8 +13,8 @@ from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, token_groups
 from transformer.files.records import Record
+from transformer.measurements.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.running.translator import Translator
-from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # Minimum number of words to rank. A ranking of fewer words would be meaningless.

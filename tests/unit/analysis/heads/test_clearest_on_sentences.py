@@ -1,6 +1,6 @@
 """Checks over all sentences of the statistics whether cross-attention opens at the right head.
 
-`pytest -n0 -s -m thorough tests/unit/analysis/heads/test_telling_over_sentences.py` prints the shares, in minutes.
+`pytest -n0 -s -m thorough tests/unit/analysis/heads/test_clearest_on_sentences.py` prints the shares, in minutes.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from transformer.analysis.alignment import alignment_rows, consensus, special_columns
+from transformer.analysis.heads.clearest_head import telling_head
 from transformer.analysis.heads.expectation import alignment_expectation
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import ROUNDING
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
 from transformer.commands.measure import SENTENCES, read_sentences
 

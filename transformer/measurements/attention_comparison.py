@@ -14,7 +14,7 @@ import torch
 
 from transformer.checkpoints.model_files import CONFIG, save_model
 from transformer.config import Attention
-from transformer.files.replacing import check_output, write_text, writing
+from transformer.files.atomic_writes import check_output, write_text, writing
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.transformer import Transformer, build

@@ -9,14 +9,14 @@ import streamlit as st
 
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import AGREEMENT
+from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.recordings import AGREEMENT
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.methods import title
 from pages.ui.what_mattered.square import square_chart
+from transformer.measurements.agreement import AgreementStatistics, agreement_statistics
 from transformer.running.translator import Translator
-from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
 
 
 def show_over_many(translator: Translator) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from transformer.serving import turn
-from transformer.serving.turn import LeftError, Turn
+from transformer.serving import fair_lock
+from transformer.serving.fair_lock import LeftError, Turn
 
 # Longer than anything here takes.
 PATIENCE = 60
@@ -19,7 +19,7 @@ PATIENCE = 60
     ("seconds", "expected"), [(PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"])]
 )
 def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
-    monkeypatch.setattr(turn, "SLICE", seconds)
+    monkeypatch.setattr(fair_lock, "SLICE", seconds)
     order: list[str] = []
     begun, waits = threading.Event(), threading.Event()
 
@@ -91,7 +91,7 @@ def test_run_error_is_reported_and_releases_the_turn():
 
 
 def test_more_long_runs_than_threads_all_finish(monkeypatch):
-    monkeypatch.setattr(turn, "SLICE", 0.0)
+    monkeypatch.setattr(fair_lock, "SLICE", 0.0)
     inside: list[int] = []
 
     def long(between_steps: Callable[[], None]) -> int:
@@ -110,7 +110,7 @@ def test_more_long_runs_than_threads_all_finish(monkeypatch):
 
 
 def test_client_that_disconnects_twice_keeps_the_turn_until_its_thread_ends(monkeypatch):
-    monkeypatch.setattr(turn, "SLICE", 0.0)
+    monkeypatch.setattr(fair_lock, "SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 

@@ -10,12 +10,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from transformer.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from transformer.checkpoints.foreign_files import WEIGHTS
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
+from transformer.checkpoints.huggingface_files import WEIGHTS
+from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION
 from transformer.checkpoints.model_texts import CARD
 from transformer.config import RELATIVE
 from transformer.errors import CheckpointError
-from transformer.files.replacing import new_folder, writing
+from transformer.files.atomic_writes import new_folder, writing
 from transformer.interop.generation import applied_elsewhere, generation_settings
 from transformer.interop.weights import (
     ATTENTION,

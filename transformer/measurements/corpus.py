@@ -13,11 +13,11 @@ from typing import Protocol, Self, TypeVar
 
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.errors import AtlasError
+from transformer.files.atomic_writes import replaced
 from transformer.files.records import packed, unpacked
-from transformer.files.replacing import replaced
+from transformer.measurements.corpus_workers import cluster_at, processes_here
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import Translator
-from transformer.surveys.corpus_workers import cluster_at, processes_here
 from transformer.training.data import read_lines
 from transformer.values.trace import KINDS, Kind, Trace
 

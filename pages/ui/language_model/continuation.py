@@ -7,7 +7,7 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts import matrix
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_every_head
 from pages.ui.charts.tables import draw_table, show_numbers
 from pages.ui.charts.tokens import token_strip, token_table
 from pages.ui.components.attention_browser import attention_browser

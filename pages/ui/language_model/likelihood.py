@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
-from pages.ui.charts.saving import save_tables
+from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.tables import show_table
 from pages.ui.charts.tokens import token_strip, token_table
 from pages.ui.components.save_as import show_altair

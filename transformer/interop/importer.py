@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.checkpoints.foreign_files import INDEX, PICKLE, Folder
+from transformer.checkpoints.huggingface_files import INDEX, PICKLE, Folder
+from transformer.checkpoints.memory import check_memory, memory_available, memory_said
 from transformer.checkpoints.model_files import WEIGHTS, save_model
 from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
-from transformer.files.memory import check_memory, memory_available, memory_said
-from transformer.files.replacing import new_folder, write_text
+from transformer.files.atomic_writes import new_folder, write_text
 from transformer.interop import hub
-from transformer.interop.reading import Imported, read_folder
+from transformer.interop.reader import Imported, read_folder
 from transformer.running.translator import Translator
 from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
