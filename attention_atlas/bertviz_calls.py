@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attention_atlas.drawing import Drawing, displayed, trace_of
+from attention_atlas.drawing import Drawing, display, trace_of
 from transformer.values.trace import Trace
 
 
@@ -94,4 +94,4 @@ def _trace(attention: Any, tokens: Any, encoder: Any, decoder: Any, cross: Any, 
 
 
 def _result(drawing: Drawing, html_action: str) -> Drawing | None:
-    return drawing if html_action == "return" else displayed(drawing)
+    return drawing if html_action == "return" else display(drawing)

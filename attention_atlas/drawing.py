@@ -18,7 +18,7 @@ from transformer.values.kinds import KINDS
 from transformer.values.trace import Kind, Trace
 
 # `show` writes a drawing to this file if it cannot display it.
-FILE = "attention.html"
+DEFAULT_FILE = "attention.html"
 HEIGHT = 760
 
 
@@ -129,10 +129,10 @@ def show(
     drawing = Drawing(trace, kind=kind, title=title, layer=layer, head=head)
     if save is not None:
         drawing.save(save)
-    return displayed(drawing, written=save is not None and Path(save).suffix != ".npz")
+    return display(drawing, written=save is not None and Path(save).suffix != ".npz")
 
 
-def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
+def display(drawing: Drawing, *, written: bool = False) -> Drawing | None:
     """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere write FILE if not yet
     `written`.
     """
@@ -148,6 +148,6 @@ def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
         return None
     marimo = sys.modules.get("marimo")
     if not written and not (marimo and marimo.running_in_notebook()):
-        drawing.save(FILE)
-        print(f"{Path(FILE).resolve()}: open it in a browser")
+        drawing.save(DEFAULT_FILE)
+        print(f"{Path(DEFAULT_FILE).resolve()}: open it in a browser")
     return drawing

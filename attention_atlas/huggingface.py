@@ -13,8 +13,8 @@ from transformer.values.tokens import Role, Token
 from transformer.values.trace import Trace
 
 # Largest number of tokens that a model writes if no target is given.
-MAX_WRITTEN = 128
-EAGER = "eager"
+MAX_NEW_TOKENS = 128
+EAGER_KERNEL = "eager"
 
 
 def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
@@ -40,7 +40,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
     import torch
 
     sound = not isinstance(text, str)
-    inputs, (read, tokens) = _heard(tokenizer, text) if sound else _read(tokenizer, text)
+    inputs, (read, tokens) = _audio_features(tokenizer, text) if sound else _read(tokenizer, text)
     words = getattr(tokenizer, "tokenizer", tokenizer)
     inputs = {name: tensor.to(model.device) for name, tensor in inputs.items()}
     named = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
@@ -52,7 +52,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
                 return Trace.from_attention(decoder=attentions, target_tokens=tokens, target_text=read, model=named)
             return Trace.from_attention(encoder=attentions, source_tokens=tokens, source_text=read, model=named)
         if target is None:
-            settings = {"max_new_tokens": MAX_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
+            settings = {"max_new_tokens": MAX_NEW_TOKENS, "num_beams": 1, "do_sample": False, **generation}
             written = model.generate(**inputs, **settings)[0].tolist()
             target_text, target_tokens = _tokens(words, _without_padding(written, model.config), first="start")
         else:
@@ -84,11 +84,11 @@ def _returning_weights(model: Any) -> Iterator[None]:
     training, kernels = model.training, model.config._attn_implementation
     model.eval()
     try:
-        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
-            model.set_attn_implementation(EAGER)
+        if kernels != EAGER_KERNEL and hasattr(model, "set_attn_implementation"):
+            model.set_attn_implementation(EAGER_KERNEL)
         yield
     finally:
-        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
+        if kernels != EAGER_KERNEL and hasattr(model, "set_attn_implementation"):
             model.set_attn_implementation(kernels)
         model.train(training)
 
@@ -108,7 +108,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
     return encoded, tokens_of(tokens, text=text if offsets else None, offsets=offsets, ids=ids, roles=roles)
 
 
-def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
+def _audio_features(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
     """Return features for the model, and a token for each encoder frame, which covers two feature frames."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:

@@ -18,7 +18,7 @@ PORT = 8501
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. The system finds a route to it without sending anything.
-ELSEWHERE = ("192.0.2.1", 9)
+PROBE_ADDRESS = ("192.0.2.1", 9)
 
 
 def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
@@ -37,7 +37,7 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
     known, others = parser.parse_known_args(list(options))
     if known.lecture is None:
         return list(options), None
-    host = checked(known.lecture) if known.lecture else own_address()
+    host = check_host(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
             "error: this machine is not in a network: join the one of the lecture hall, or give the address at which "
@@ -76,14 +76,14 @@ def own_address() -> str | None:
     """Return the address that this machine has in its network; None if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
-            way.connect(ELSEWHERE)
+            way.connect(PROBE_ADDRESS)
         except OSError:
             return None
         address: str = way.getsockname()[0]
     return None if address.startswith("127.") else address
 
 
-def checked(host: str) -> str:
+def check_host(host: str) -> str:
     """Return the address or name by which others reach this machine.
 
     Raises:

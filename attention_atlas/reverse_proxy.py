@@ -14,7 +14,7 @@ import socket
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
+from attention_atlas.static_copies import StaticCopies, compress, compressible_length
 from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
 # Limits in bytes for a request's head, which is long if the URL contains slides, and for the data passed on at once.
@@ -24,11 +24,11 @@ CHUNK = 1 << 16
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds within which a newly loaded page opens its websocket.
-ARRIVAL = 10.0
+ARRIVAL_TIMEOUT = 10.0
 # The paths of Streamlit's own files contain this text, whatever the app's base path is.
-FILES = b"/static/"
+STATIC_PATH = b"/static/"
 # Characters that end a line for the process and other servers, but not for this proxy.
-BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
+BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
 UNAVAILABLE = (
@@ -36,9 +36,9 @@ UNAVAILABLE = (
     b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
 # Headers after the first line of an answer without a body; nothing is read after it.
-NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
+NO_BODY = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BAD_REQUEST = b"HTTP/1.1 400 Bad Request" + NO_BODY
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_BODY
 
 
 @dataclass
@@ -88,7 +88,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     Raises:
         ValueError: the process would split the head into other lines.
     """
-    if BARE.search(head):
+    if BARE_LINE_END.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
@@ -114,7 +114,7 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
     names = {name for name, _ in named}
     packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
-    file = b"?" not in target and FILES in target[:-1]
+    file = b"?" not in target and STATIC_PATH in target[:-1]
     whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return ProxiedRequest(
         b"\r\n".join([line, *kept, b"", b""]),
@@ -161,7 +161,7 @@ class ReverseProxy:
             try:
                 request = read_request(head, self._cookie, peer[0])
             except ValueError:
-                writer.write(BAD)
+                writer.write(BAD_REQUEST)
                 return
             if (asked := vote_request(head)) is not None:
                 writer.write(await self._endpoint.answer(asked, reader))
@@ -204,7 +204,7 @@ class ReverseProxy:
                 if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
                     # A page learns only that the websocket was rejected. The browser's next bytes are not websocket
                     # data.
-                    writer.write(head.partition(b"\r\n")[0] + NO_MORE)
+                    writer.write(head.partition(b"\r\n")[0] + NO_BODY)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
                 # A file that browsers and networks cache forever is the same for all, so it gets no cookie.
@@ -223,9 +223,9 @@ class ReverseProxy:
 
     async def _packed(self, request: ProxiedRequest, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
         """Return and cache a compressed copy of a whole answer; None if the answer passes through unchanged."""
-        if request.file is None or (length := length_if_worth(head)) is None:
+        if request.file is None or (length := compressible_length(head)) is None:
             return None
-        packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
+        packed = await asyncio.to_thread(compress, head, await app_reader.readexactly(length))
         self._copies.keep(request.file, packed)
         return packed
 
@@ -247,7 +247,7 @@ class ReverseProxy:
                 backend.turn = self._turns
                 if not request.websocket:
                     backend.expected += 1
-                    asyncio.get_running_loop().call_later(ARRIVAL, self._arrived, backend)
+                    asyncio.get_running_loop().call_later(ARRIVAL_TIMEOUT, self._arrived, backend)
             return number, reader, writer
         return None
 

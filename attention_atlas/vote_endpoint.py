@@ -25,7 +25,7 @@ import msgspec
 
 from attention_atlas.ballot_box import BallotBox, VoteError
 from attention_atlas.browser.scripts import script
-from transformer.files.csv_cells import harmless
+from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
 # Environment variable with the name of the lecturer's cookie. It is set if the app runs behind a vote endpoint.
@@ -43,10 +43,10 @@ ACTIONS = {
 MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
 # Seconds that a request waits for a change, and the largest number of waiting requests. A browser asks again at once.
-WAIT = 25.0
+WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
 # Seconds for which a browser remains the lecturer's.
-LECTURE = 12 * 3600
+LECTURE_SECONDS = 12 * 3600
 ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
 REASONS |= {408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large"}
@@ -152,7 +152,7 @@ class VoteEndpoint:
             raise VoteError(400, "This is not a ballot.") from None
         if isinstance(sent, Ballot):
             self.box.put(sent.vote, sent.voter, sent.choice)
-            self._counted = _rung(self._counted)
+            self._counted = _wake(self._counted)
             return _answer(200, b"{}", "application/json")
         acts: dict[str, Callable[[], None]] = {
             "open": lambda: self.box.open(sent.question, sent.choices),
@@ -161,7 +161,7 @@ class VoteEndpoint:
             "clear": self.box.clear,
         }
         acts[sent.act]()
-        self._staged, self._counted = _rung(self._staged), _rung(self._counted)
+        self._staged, self._counted = _wake(self._staged), _wake(self._counted)
         return self._shown(lecturer=lecturer)
 
     async def _state(self, request: VoteRequest) -> bytes:
@@ -176,7 +176,7 @@ class VoteEndpoint:
         if same and self._waiting < MAX_WAITING:
             self._waiting += 1
             try:
-                async with asyncio.timeout(WAIT):
+                async with asyncio.timeout(WAIT_SECONDS):
                     await (self._counted if lecturer else self._staged).wait()
             except TimeoutError:
                 pass
@@ -197,7 +197,7 @@ class VoteEndpoint:
         rows.writerow(["question", "choice", "votes", "share of the model", "answer"])
         for number, choice in enumerate(state["choices"]):
             cells = state["question"], choice, state["counts"][number], shares[number], number == state.get("answer")
-            rows.writerow(map(harmless, cells))
+            rows.writerow(map(escaped, cells))
         return _answer(
             200, file.getvalue().encode(), "text/csv", 'Content-Disposition: attachment; filename="vote.csv"'
         )
@@ -207,7 +207,7 @@ class VoteEndpoint:
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
             raise VoteError(403, "This address was used before. The terminal shows the one that is valid now.")
         self.invite()
-        cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE}; HttpOnly; SameSite=Strict"
+        cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE_SECONDS}; HttpOnly; SameSite=Strict"
         return _answer(303, b"", "text/plain", f"Set-Cookie: {cookie}", "Location: ../")
 
     def _is_lecturer(self, request: VoteRequest) -> bool:
@@ -239,7 +239,7 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
         raise VoteError(408, "The body did not arrive.") from None
 
 
-def _rung(event: asyncio.Event) -> asyncio.Event:
+def _wake(event: asyncio.Event) -> asyncio.Event:
     """Wake all requests that wait for an event, and return the event for the next ones."""
     event.set()
     return asyncio.Event()

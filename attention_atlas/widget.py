@@ -22,9 +22,9 @@ except ImportError as error:
 
 ENTRY = "attention_browser/widget"
 # Placeholder in the script that the style sheet replaces.
-NO_SHEET = 'SHEET = "";'
+STYLE_PLACEHOLDER = 'SHEET = "";'
 # Synchronised in both directions: the user's choice in the browser, and values set in Python.
-CHOSEN = ("layer", "head", "rows", "columns")
+CHOICE_TRAITS = ("layer", "head", "rows", "columns")
 
 
 class Browser(anywidget.AnyWidget):
@@ -41,7 +41,9 @@ class Browser(anywidget.AnyWidget):
         rows, columns: positions of the pinned tokens; a row and a column select a cell.
     """
 
-    _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
+    _esm = script(ENTRY).replace(
+        STYLE_PLACEHOLDER, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};"
+    )
     messages = traitlets.Dict().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -53,7 +55,7 @@ class Browser(anywidget.AnyWidget):
         shown, complete = first_shown(trace, kind, choice)
         messages = messages_of(trace, shown, complete)
         asked = unframe(messages[shown])[0]["asked"]["choice"]
-        super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOSEN})
+        super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOICE_TRAITS})
         self.trace, self.choice = trace, asked
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:

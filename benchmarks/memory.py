@@ -27,7 +27,7 @@ from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
 from pages.ui.params.pages import FIRST
 from pages.ui.params.pages import PAGES as REGISTERED
-from transformer.serving.server_process import TIDY_EVERY
+from transformer.serving.server_process import RELEASE_INTERVAL
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
 # The pages by their addresses, without those that read no sentence because they need no model.
@@ -38,7 +38,7 @@ SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
 # Pause in seconds, after which the memory of the last run has been returned to the system.
-REST = 1.5 * TIDY_EVERY
+REST = 1.5 * RELEASE_INTERVAL
 
 
 def sentences(count: int) -> list[str]:

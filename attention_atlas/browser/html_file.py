@@ -49,7 +49,7 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
 
 def template(entry: str, body: str) -> str:
-    """Return a document without its content, which `filled` adds.
+    """Return a document without its content, which `fill` adds.
 
     Args:
         entry: the module in assets/ that draws the content, without ".js". It runs last.
@@ -71,7 +71,7 @@ def template(entry: str, body: str) -> str:
 """
 
 
-def filled(document: str, content: Mapping[str, Any]) -> str:
+def fill(document: str, content: Mapping[str, Any]) -> str:
     """Return a document with its content, which is escaped, because a text may contain the end tag of a script."""
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
@@ -102,4 +102,4 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
             for each, message in messages.items()
         ],
     }
-    return filled(TEMPLATE, content)
+    return fill(TEMPLATE, content)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from attention_atlas.browser.wire import codes, pack
-from transformer.analysis.heads.clearest_head import telling_head
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import Axes, axes_of
@@ -124,7 +124,7 @@ def browser_payload(
     """
     kind, asked = metrics.kind, dict(choice)
     if asked["layer"] < 0 and asked["head"] < 0:
-        telling = telling_head(trace, metrics)
+        telling = clearest_head(trace, metrics)
         asked |= {"layer": telling.layer, "head": telling.head}
     # Without a toolbar the other arrangements are never requested.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
@@ -140,7 +140,7 @@ def browser_payload(
             # "texts" has the text as typed, for files of numbers; "shown" has the text for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
-            "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
+            "shown": {"source": displayable(trace.source_text), "target": displayable(trace.target_text)},
             "names": [
                 ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
                 for layer, heads in enumerate(head_names(metrics))

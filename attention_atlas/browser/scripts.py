@@ -20,17 +20,17 @@ EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
 DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
 # assets/shared/glossary.js has this placeholder for the explanations.
-NO_WORDS = "GLOSSARY = {};"
+GLOSSARY_PLACEHOLDER = "GLOSSARY = {};"
 
 
 def script(entry: str) -> str:
     """Return the entry and everything that it imports as one JavaScript module, with the entry's exports by default."""
     *imported, last = modules(entry)
-    joined = "\n".join([*(DEFAULT.sub("", _stripped(module)) for module in imported), _stripped(last)])
-    if NO_WORDS not in joined:
+    joined = "\n".join([*(DEFAULT.sub("", _strip(module)) for module in imported), _strip(last)])
+    if GLOSSARY_PLACEHOLDER not in joined:
         return joined
     explained = {word: text for word, text in explanations().items() if f'"{word}"' in joined}
-    return joined.replace(NO_WORDS, f"GLOSSARY = {json.dumps(explained)};")
+    return joined.replace(GLOSSARY_PLACEHOLDER, f"GLOSSARY = {json.dumps(explained)};")
 
 
 def style(entry: str) -> str:
@@ -60,7 +60,7 @@ def _source(module: Path) -> str:
 
 
 @cache
-def _stripped(module: Path) -> str:
+def _strip(module: Path) -> str:
     """Return the source without imports, exports and comments. Third-party libraries stay as they are."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_shape, label_parts
+from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, is_visible, label_parts
 from transformer.values.tokens import Token
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
@@ -14,24 +14,24 @@ BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 # Invisible characters that can reverse the text after them: isolates up to their end, embeddings and overrides.
 ISOLATES = frozenset("\u2066\u2067\u2068")
-TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
+BIDI_CONTROLS = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
 RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
-def isolated(text: str) -> str:
+def isolate(text: str) -> str:
     """Return text isolated for use within a sentence, so that right-to-left text does not reorder the sentence."""
-    shown = visible(text)
+    shown = displayable(text)
     backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
     return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
 
 
-def visible(text: str) -> str:
+def displayable(text: str) -> str:
     """Return text of the same length for display. A character that would reverse the text next to it becomes U+FFFD.
 
-    An isolate that the text itself closes stays. It reverses nothing outside, and `isolated` creates such isolates.
+    An isolate that the text itself closes stays. It reverses nothing outside, and `isolate` creates such isolates.
     """
-    if TURNING.isdisjoint(text):
+    if BIDI_CONTROLS.isdisjoint(text):
         return text
     shown, begun = list(text), []
     for position, character in enumerate(text):
@@ -39,7 +39,7 @@ def visible(text: str) -> str:
             begun.append(position)
         elif character == END_OF_ISOLATE and begun:
             begun.pop()
-        elif character in TURNING:
+        elif character in BIDI_CONTROLS:
             shown[position] = REPLACEMENT
     for position in begun:
         shown[position] = REPLACEMENT
@@ -55,10 +55,10 @@ def token_label(token: Token, text: str) -> str:
         text: the text that its span refers to.
     """
     covered, spelling = label_parts(token, text)
-    return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
+    return f"{isolate(covered)} {displayable(spelling)}".lstrip(" ")
 
 
-def bare(label: str) -> str:
+def label_without_space(label: str) -> str:
     """Return a label for use within a sentence, without the mark of the white space before it."""
     return BEFORE_WORD.sub("", label)
 
@@ -74,6 +74,6 @@ def group_label(tokens: Sequence[Token], text: str, *, words: bool) -> str:
         return token_label(tokens[0], text)
     spans = [token.span for token in tokens if token.span is not None]
     covered = text[spans[0][0] : spans[-1][1]].strip(" ")
-    if not any(map(has_shape, covered)):
+    if not any(map(is_visible, covered)):
         return "".join(token_label(token, text) for token in tokens)
-    return visible(covered.translate(str.maketrans(LINE_SIGNS)))
+    return displayable(covered.translate(str.maketrans(LINE_SIGNS)))

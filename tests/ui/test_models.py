@@ -24,7 +24,7 @@ from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
 from transformer.files.small_files import MAX_FILE_BYTES
 from transformer.interop.importer import import_model
-from transformer.lessons.folders import SHIPPED as LESSONS
+from transformer.lessons.folders import SHIPPED_FOLDER as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
@@ -383,10 +383,10 @@ def test_model_in_a_read_only_folder_is_measured(monkeypatch, models):
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
-    monkeypatch.setattr(local_measurement, "MEASURED", {})
+    monkeypatch.setattr(local_measurement, "UNSAVED_RECORDS", {})
     test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC)
     test.button("measure_head_statistics").click().run()
-    assert healthy(test) and "over 1 sentences" in texts(test) and len(local_measurement.MEASURED) == 1
+    assert healthy(test) and "over 1 sentences" in texts(test) and len(local_measurement.UNSAVED_RECORDS) == 1
     blocked.rmdir()
     (models / "models" / ARABIC / "sentences.txt").unlink()
 

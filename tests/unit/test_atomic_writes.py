@@ -12,7 +12,7 @@ from transformer.commands.measure import main as analysis
 from transformer.commands.tasks import main as tasks
 from transformer.commands.train import main as training
 from transformer.commands.translate import main as atlas
-from transformer.files.atomic_writes import check_output, replaced, write_text
+from transformer.files.atomic_writes import atomic_file, check_output, write_text
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_write_that_failed_on_a_full_disk_succeeds_after_freeing_space(files, ru
 def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), replaced(path) as file:
+    with pytest.raises(ZeroDivisionError), atomic_file(path) as file:
         file.write_text("new")
         raise ZeroDivisionError
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
@@ -133,7 +133,7 @@ def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
 def test_replaced_file_has_the_usual_permissions(tmp_path):
     """Holds even if the code that wrote it made it private."""
     (tmp_path / "other.txt").touch()
-    with replaced(tmp_path / "a.txt") as file:
+    with atomic_file(tmp_path / "a.txt") as file:
         file.write_text("new")
         file.chmod(0o600)
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "other.txt").stat().st_mode

@@ -10,7 +10,7 @@ import pytest
 from transformer.ablation.importance import head_importance
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.commands.measure import main
-from transformer.files.records import packed, unpacked
+from transformer.files.records import pack, unpack
 from transformer.measurements.effects import NO_EFFECTS, HeadEffects, effects_of_file, measure_effects
 from transformer.measurements.importance import bootstrap, importance_statistics
 from transformer.values.interventions import Interventions
@@ -25,7 +25,7 @@ def found(small_translator):
 
 
 def same(one, other):
-    return packed(one) == packed(other)
+    return pack(one) == pack(other)
 
 
 def test_survey_values_match_the_single_sentence_functions(small_translator, found):
@@ -80,7 +80,7 @@ def test_resumed_survey_gives_the_same_result(small_translator, tmp_path, found)
         effects_of_file(small_translator, path, state, stop)
     again = effects_of_file(small_translator, path, state, lambda read, so_far: seen.append(read))
     assert seen == [1, 2, 3, 4] and same(again, found)
-    assert same(unpacked(packed(again), HeadEffects), found)
+    assert same(unpack(pack(again), HeadEffects), found)
 
 
 def test_survey_archive_has_every_number(found):

@@ -8,7 +8,7 @@ import pytest
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.commands.measure import main
 from transformer.measurements import matching
-from transformer.measurements.matching import HeadMatches, kinds_of_both, match_heads, untrained
+from transformer.measurements.matching import HeadMatches, match_heads, shared_kinds, untrained_model
 from transformer.model.devices import available_devices
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages, language
@@ -24,7 +24,7 @@ def sentences(tmp_path):
 
 
 def in_languages(translator, source, target):
-    model = untrained(translator)
+    model = untrained_model(translator)
     return Translator(
         Checkpoint(model._model, model.tokenizer, Languages(language(source), language(target))),
         device="cpu",
@@ -48,8 +48,8 @@ def test_command_matches_a_model_with_itself(model_folder, small_translator, sen
 
 
 def test_interrupted_measurement_resumes(small_translator, sentences, tmp_path, monkeypatch):
-    monkeypatch.setattr(matching, "TOGETHER", 2)
-    other, state = untrained(small_translator, seed=3), tmp_path / "state"
+    monkeypatch.setattr(matching, "BATCH_SIZE", 2)
+    other, state = untrained_model(small_translator, seed=3), tmp_path / "state"
     whole = match_heads(small_translator, other, sentences, tmp_path / "whole")
 
     def stop(read, so_far):
@@ -72,14 +72,14 @@ def test_models_with_different_target_languages_match_encoder_heads_only(small_t
 
 def test_models_of_different_source_languages_are_rejected(small_translator):
     with pytest.raises(ValueError, match="the models read English and French"):
-        kinds_of_both(small_translator, in_languages(small_translator, "fr", "de"), "")
+        shared_kinds(small_translator, in_languages(small_translator, "fr", "de"), "")
 
 
 def test_untrained_model_is_the_same_for_each_seed(small_translator):
-    first, again, other = (untrained(small_translator, seed).trace("A dog").encoder for seed in (1, 1, 2))
+    first, again, other = (untrained_model(small_translator, seed).trace("A dog").encoder for seed in (1, 1, 2))
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
 
 
 def test_untrained_model_uses_an_available_device(small_translator, monkeypatch):
     monkeypatch.setattr(small_translator, "device", "the server's")
-    assert untrained(small_translator).device in available_devices()
+    assert untrained_model(small_translator).device in available_devices()

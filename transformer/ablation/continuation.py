@@ -72,7 +72,7 @@ class ContinuationRun(Run[Continuation]):
 
     Attributes:
         read: model run in which the changed model reads the translation.
-        step: 0-based position of the predicted token; None takes `telling_step`.
+        step: 0-based position of the predicted token; None takes `default_step`.
 
     Raises: the errors of `TraceRun`.
     """
@@ -114,17 +114,17 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
     Args:
         translator: the model.
         before, after: traces of the same translation, read by the unchanged model and by the changed model (`reread`).
-        step: 0-based position of a predicted token; None takes `telling_step`.
+        step: 0-based position of a predicted token; None takes `default_step`.
 
     Raises: the errors of `Translator.translate`.
     """
-    step = telling_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
+    step = default_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
     prefix = [token.id for token in before.predicted_tokens[:step]]
     written = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
     return Continuation(before, after, step, written)
 
 
-def telling_step(before: Trace, after: Trace) -> int:
+def default_step(before: Trace, after: Trace) -> int:
     """Choose the step to show first, given traces of one translation without and with interventions.
 
     A step qualifies if the most likely token differs, or if the interventions set that row of masked or

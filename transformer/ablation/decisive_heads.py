@@ -16,7 +16,7 @@ from transformer.values.trace import Trace
 
 # Numbers of heads to switch off: each of the best 8 alone, then the best 2 to 32 together. This is enough for most
 # sentences.
-ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
+SINGLE_HEADS, GROUP_SIZES = 8, (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class DecisiveHeadsRun(Run[DecisiveHeads]):
 
 
 @dataclass(frozen=True)
-class TellingChangeRun(Run[int | None]):
+class FirstChangeRun(Run[int | None]):
     """Model run that returns the index of the first change that alters the translation; None if no change does.
 
     Attributes:
@@ -64,7 +64,7 @@ class TellingChangeRun(Run[int | None]):
 
     def compute(self, runs: Translator, own: Trace) -> int | None:
         ids = [token.id for token in own.predicted_tokens]
-        found = first_that_changes(runs, self.trace.text, ids, self.variants)
+        found = first_changing_variant(runs, self.trace.text, ids, self.variants)
         return None if found is None else found[0]
 
 
@@ -85,12 +85,14 @@ def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
     places: list[Head] = [(kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)]
     needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
     ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
-    tried = [(head,) for head in ranked[:ALONE]] + [tuple(ranked[:count]) for count in TOGETHER if count < len(ranked)]
-    found = first_that_changes(translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried])
+    tried = [(head,) for head in ranked[:SINGLE_HEADS]] + [
+        tuple(ranked[:count]) for count in GROUP_SIZES if count < len(ranked)
+    ]
+    found = first_changing_variant(translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried])
     return DecisiveHeads(tried[0], "") if found is None else DecisiveHeads(tried[found[0]], found[1])
 
 
-def first_that_changes(
+def first_changing_variant(
     translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
     """Find the first variant with which the model writes another text.

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from transformer.ablation.continuation import candidates, telling_step
+from transformer.ablation.continuation import candidates, default_step
 from transformer.analysis.alignment import consensus
 from transformer.analysis.word_matching import matched_positions
 from transformer.config import TransformerConfig
@@ -29,7 +29,7 @@ from transformer.values.trace import STACKS, Trace
 # Each place to patch, and the position in the other sentence from which to copy the value.
 Patches = tuple[tuple[Place, int], ...]
 # Patch effects are not computed if the two sentences' logit differences are closer than this, in nats.
-CLOSE = 0.5
+MIN_DIFFERENCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Contrasts:
 
     @property
     def close(self) -> bool:
-        """Whether the two runs' logit differences are closer than `CLOSE` nats."""
-        return abs(self.other - self.run) < CLOSE
+        """Whether the two runs' logit differences are closer than `MIN_DIFFERENCE` nats."""
+        return abs(self.other - self.run) < MIN_DIFFERENCE
 
     @property
     def effects(self) -> np.ndarray | None:
@@ -110,7 +110,7 @@ class PatchRun(Run[Contrasts]):
         return (self.question.runs[1],)
 
     def compute(self, runs: Translator, other: Trace) -> Contrasts:
-        return contrasts_of(runs, self.question, [patch(dict(self.patches), other)])
+        return contrasts_of(runs, self.question, [patch_interventions(dict(self.patches), other)])
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
         return result.stated()
@@ -135,9 +135,9 @@ class GridRun(Run[Contrasts]):
         return self.question.runs
 
     def compute(self, runs: Translator, text: Trace, other: Trace) -> Contrasts:
-        cells = grid_cells(self.site, runs.config, partners(self.site, text, other, self.question.step))
+        cells = grid_cells(self.site, runs.config, partner_positions(self.site, text, other, self.question.step))
         possible = cells.astype(bool)
-        found = contrasts_of(runs, self.question, [patch(cell, other) for cell in cells[possible]])
+        found = contrasts_of(runs, self.question, [patch_interventions(cell, other) for cell in cells[possible]])
         values = np.full(cells.shape, np.nan)
         values[possible] = found.patched
         return Contrasts(found.run, found.other, values)
@@ -178,7 +178,7 @@ def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
     return abs(found.other - found.run)
 
 
-def translates_change(a: Trace, b: Trace) -> np.ndarray:
+def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
     """Find the steps of A's translation that are aligned with a word of A that B does not have: bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
@@ -190,7 +190,7 @@ def translates_change(a: Trace, b: Trace) -> np.ndarray:
     return np.append(np.isin(consensus(a), changed), False)
 
 
-def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
+def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
     """Choose the step to show first: the sentences prefer different tokens there, and differ most.
 
     Args:
@@ -200,7 +200,7 @@ def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
     Returns:
         None if only steps that translate the changed word have different tokens.
     """
-    telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~translates_change(a, b)
+    telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~steps_of_changed_word(a, b)
     return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None
 
 
@@ -209,10 +209,10 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
     Args:
         a, b: traces of the two sentences, which read the same translation.
-        step: 0-based position of the predicted token; None takes `telling_step`. If both sentences prefer the same
+        step: 0-based position of the predicted token; None takes `default_step`. If both sentences prefer the same
             token, the question's second token is A's second choice.
     """
-    step = telling_step(a, b) if step is None else step
+    step = default_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
     target = tuple(token.id for token in a.predicted_tokens)
     second = int(a.candidate_ids[step, 1]) if first == second else second
@@ -227,7 +227,7 @@ def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequenc
     return Contrasts(float(run), float(other), np.array(patched))
 
 
-def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
+def patch_interventions(patches: Mapping[Place, int], other: Trace) -> Interventions:
     """Return the interventions that copy values from another sentence's trace.
 
     Args:
@@ -243,7 +243,7 @@ def reversed_patches(patches: Patches) -> Patches:
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
-def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
+def partner_positions(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
     """Map positions at a site to the corresponding positions in the other trace, which reads the same translation.
 
     Attention weights over source tokens (in the encoder and in cross-attention) correspond only if both sentences have
@@ -263,14 +263,14 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     Args:
         site: site that the grid covers.
         config: model configuration.
-        partner: result of `partners`.
+        partner: result of `partner_positions`.
     """
     layers = range(config.layers_of(kind_of(site)) + is_residual(site))
     columns = range(config.heads if has_heads(site) else 1 + max(partner, default=0))
     cells = np.empty((len(layers), len(columns)), dtype=object)
     for layer, column in product(layers, columns):
         cells[layer, column] = (
-            dict(patch_everywhere(site, layer, column, partner))
+            dict(head_patches(site, layer, column, partner))
             if has_heads(site)
             else {(site, layer, 0, column): partner[column]}
             if column in partner
@@ -279,12 +279,14 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     return cells
 
 
-def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
+def head_patches(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
     """Return one head's patches at all positions that have a counterpart in the other sentence."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
 
-def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:
+def influence_cone(
+    interventions: Interventions, config: TransformerConfig, source: int, target: int
+) -> dict[str, np.ndarray]:
     """Find the residual-stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
 
     All other cells are bit-identical in the patched run. Row 0 is the embedding, and row l the stream after l layers.
@@ -308,8 +310,8 @@ def cone(interventions: Interventions, config: TransformerConfig, source: int, t
     return reached
 
 
-def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """Measure how far each residual-stream cell moves between two traces with details; shapes as in `cone`.
+def stream_changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
+    """Measure how far each residual-stream cell moves between two traces with details; shapes as in `influence_cone`.
 
     The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where both
     traces are bit-identical.

@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from transformer.analysis.heads.clearest_head import telling_head
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.analysis.word_links import across, source_words, target_words, word_links
+from transformer.analysis.word_links import counterparts, source_words, target_words, word_links
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
+LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
 # Number of tokens whose value vectors are shown: the tokens with the largest weights.
-MIXED = 3
+VALUE_COUNT = 3
 # The link to show is chosen among this many of a word's links, those that stand out most.
-OUTSTANDING = 3
+CANDIDATE_LINKS = 3
 # English and German articles. A link to one tells a user little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
 
@@ -38,7 +38,7 @@ class Line:
     """
 
     name: str
-    of: Named
+    of: LineItems
     numbers: np.ndarray
     at: np.ndarray | None = None
     seen: np.ndarray | None = None
@@ -70,7 +70,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     The translated word is the one with the most cross-attention to the source word. In cross-attention, the film shows
     the head of the link between these two words (`word_links`). In self-attention, it considers the followed word's
     links that stand out most, without those to an article. Of these it shows the one in the highest layer. If a kind of
-    attention has no such link, the film shows the head that `telling_head` chooses.
+    attention has no such link, the film shows the head that `clearest_head` chooses.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.
@@ -82,7 +82,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         ValueError: the trace has no details.
     """
     source, target = source_words(trace), target_words(trace)
-    written = across(trace)[0][word] if word >= 0 else -1
+    written = counterparts(trace)[0][word] if word >= 0 else -1
     row = source.rows[word][0] if word >= 0 else 0
     step = target.rows[written][0] if written >= 0 else 0
     links = word_links(trace, metrics)
@@ -98,7 +98,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         else:
             words = source if kind == "encoder" else target
             own = [link for link in own if words.spelling(link.column).lower() not in ARTICLES]
-        found = max(own[:OUTSTANDING], key=lambda link: link.layer) if own else telling_head(trace, metrics[kind])
+        found = max(own[:CANDIDATE_LINKS], key=lambda link: link.layer) if own else clearest_head(trace, metrics[kind])
         return found.layer, found.head
 
     heads = {kind: head_of(kind) for kind in trace.kinds}
@@ -106,7 +106,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         trace.detail("encoder", name)[heads["encoder"]] for name in ("queries", "keys", "values", "outputs", "scores")
     )
     attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], seen=trace.encoder_mask[row])
-    strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
+    strongest = np.argsort(-attention.numbers, kind="stable")[:VALUE_COUNT].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
     # The stream after each layer, without the states between sub-layers.

@@ -19,7 +19,7 @@ POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
 @dataclass(frozen=True)
-class Words:
+class SentenceWords:
     """The words of a sentence or translation, without start and end symbols.
 
     Attributes:
@@ -65,19 +65,19 @@ class WordLink:
     beyond: float
 
 
-def source_words(trace: Trace) -> Words:
+def source_words(trace: Trace) -> SentenceWords:
     """Return the words of the source sentence."""
     tokens, text = trace.source_tokens, trace.source_text
-    groups = _spelled(tokens, text)
-    return _words(tokens, text, groups, groups)
+    groups = _word_tokens(tokens, text)
+    return _sentence_words(tokens, text, groups, groups)
 
 
-def target_words(trace: Trace) -> Words:
+def target_words(trace: Trace) -> SentenceWords:
     """Return the translation's words; rows are the steps that wrote a word, columns the steps that read it."""
     tokens, text = trace.predicted_tokens, trace.target_text
-    groups = _spelled(tokens, text)
+    groups = _word_tokens(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
-    return _words(tokens, text, groups, read)
+    return _sentence_words(tokens, text, groups, read)
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
@@ -124,7 +124,7 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
     return found
 
 
-def across(trace: Trace) -> tuple[list[int], list[int]]:
+def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
     """Pair each word with the word in the other sentence that has the most cross-attention with it, mean of all heads.
 
     Returns:
@@ -142,7 +142,7 @@ def across(trace: Trace) -> tuple[list[int], list[int]]:
 
 
 def _links(
-    trace: Trace, kind: Kind, rows: Words, columns: Words, names: Sequence[Sequence[Sequence[str]]]
+    trace: Trace, kind: Kind, rows: SentenceWords, columns: SentenceWords, names: Sequence[Sequence[Sequence[str]]]
 ) -> list[WordLink]:
     seen = [at for at, group in enumerate(columns.columns) if group]
     if not rows.rows or not seen:
@@ -155,7 +155,7 @@ def _links(
     same = kind != "cross"
     # In the decoder, the step at a position writes the token that is read at the next position.
     distance = np.arange(len(keys))[None, :] - np.arange(len(queries))[:, None] - (kind == "decoder")
-    beyond = weights - _habit(weights, mask, distance, same=same)
+    beyond = weights - _usual_weight(weights, mask, distance, same=same)
     words = np.ix_([queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in seen])
     counts = mask[words] & np.array(rows.spoken)[:, None] & np.array(columns.spoken)[seen][None, :]
     if same:
@@ -189,7 +189,7 @@ def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
     return sorted([*groups, *((position,) for position in range(count) if position not in known)])
 
 
-def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
+def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
     """Return each head's usual weight: its mean weight in the other rows, on the same column or at the same distance.
 
     Args:
@@ -215,12 +215,14 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
     return habit
 
 
-def _spelled(tokens: Sequence[Token], text: str) -> tuple[Group, ...]:
+def _word_tokens(tokens: Sequence[Token], text: str) -> tuple[Group, ...]:
     return tuple(group for group in groups_of(tokens, text, words=True) if not tokens[group[0]].special)
 
 
-def _words(tokens: Sequence[Token], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> Words:
-    return Words(
+def _sentence_words(
+    tokens: Sequence[Token], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]
+) -> SentenceWords:
+    return SentenceWords(
         text,
         tuple(tuple(tokens[at] for at in group) for group in rows),
         rows,

@@ -82,7 +82,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     """
     if weights.config.norm != "pre":
         raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
-    components, written, embedding_bias = _written(trace, weights)
+    components, written, embedding_bias = _contributions(trace, weights)
     gain, bias = weights.gain_and_bias("decoder_norm")
     stream = trace.residual_stream("decoder")[-1].astype(np.float64)
     deviation = np.sqrt(stream.var(axis=-1, keepdims=True) + EPSILON)
@@ -105,7 +105,7 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     return DirectLogits(tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits)
 
 
-def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
+def _contributions(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
     """Return the components, what each adds to the decoder's stream, [N, T, D], and the embedding norm's bias, [D]."""
     summands, bias = embedding_summands(trace, weights, "decoder")
     components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from transformer.model.attention import scaled_dot_product_attention
 
 
-class Frozen(TorchFunctionMode):
+class FrozenFunctions(TorchFunctionMode):
     """Context manager that makes the layers linear in embeddings and biases for gradients, in the current thread.
 
     Outputs stay the same, but gradients are those of a linear function (Ali et al. 2022, "XAI for Transformers: Better

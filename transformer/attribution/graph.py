@@ -25,7 +25,7 @@ from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
 # Edges with a smaller magnitude, in logits, count towards the sums but are not stored.
-SMALLEST = 0.005
+MIN_EDGE = 0.005
 # Maximum number of nodes in a drawing; the eye cannot follow more.
 MAX_NODES = 30
 
@@ -121,7 +121,7 @@ class PrunedGraph:
     kept: float
 
 
-def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALLEST) -> AttributionGraph:
+def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = MIN_EDGE) -> AttributionGraph:
     """Build the graph of a target's logit or logit difference, summed over the target's positions.
 
     Args:
@@ -153,7 +153,7 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
     return directions, offset
 
 
-def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
+def prune(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
     """Keep at most `most` nodes: those that the largest edges connect to the target."""
     sizes, target = abs(graph.edges), len(graph.nodes) - 1
     into: dict[int, list[int]] = defaultdict(list)

@@ -19,7 +19,7 @@ from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
 # Number of paths to cut in one batch, each in its own copy of the text.
-TOGETHER = 8
+BATCH_PATHS = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
@@ -31,21 +31,21 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
         paths: edges of the graph.
     """
     directions, _ = output_directions(run, target)
-    cells = _cells(run, paths)
+    cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
     # Batch paths by the layer they lead into, because a batch has to run every layer from its lowest one upwards.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
-    for start in range(0, len(rows), TOGETHER):
-        batch = rows[start : start + TOGETHER]
+    for start in range(0, len(rows), BATCH_PATHS):
+        batch = rows[start : start + BATCH_PATHS]
         last = _run_with(run, [(paths[row], cells[row]) for row in batch])
         effects[batch] = before - _score(run, last, directions)
         check_cancelled()
     return effects
 
 
-def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
+def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
     """Return, for each path, the stream [D] at the receiver's position after the receiver, with the path cut."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
@@ -63,11 +63,11 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
             if layer is None:
                 cells[row] = run.last["decoder"][sender.position] - wrote
             else:
-                cells[row] = _received(run, layer.place, sender.position, receiver, wrote)
+                cells[row] = _receiver_stream(run, layer.place, sender.position, receiver, wrote)
     return cells
 
 
-def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
+def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
     """Return the stream after a receiver that reads without the sender's contribution, at the receiver's position, [D].
 
     Args:

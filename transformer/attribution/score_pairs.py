@@ -50,10 +50,10 @@ class ScorePairs:
             The terms of the query, the terms of the key, and the scores. None stands for the merged terms. The sum of
             the scores stays the same.
         """
-        rows = _leading(abs(self.scores).sum(axis=1), count)
-        columns = _leading(abs(self.scores).sum(axis=0), count)
-        kept = np.add.reduceat(self.scores[np.concatenate(rows)], _starts(rows), axis=0)
-        kept = np.add.reduceat(kept[:, np.concatenate(columns)], _starts(columns), axis=1)
+        rows = _largest_groups(abs(self.scores).sum(axis=1), count)
+        columns = _largest_groups(abs(self.scores).sum(axis=0), count)
+        kept = np.add.reduceat(self.scores[np.concatenate(rows)], _group_starts(rows), axis=0)
+        kept = np.add.reduceat(kept[:, np.concatenate(columns)], _group_starts(columns), axis=1)
         query = [self.query_parts[each[0]] if len(each) == 1 else None for each in rows]
         return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], kept
 
@@ -65,8 +65,8 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
     )
     streams, frozen = run.streams_before(place), run.at(place)
     projections = run.weights.attention(kind, layer)
-    looking = _parts(streams[place.stack], frozen.looks, query) @ projections.query[head]
-    seen = _parts(streams[place.reads], frozen.read, key) @ projections.key[head]
+    looking = _stream_parts(streams[place.stack], frozen.looks, query) @ projections.query[head]
+    seen = _stream_parts(streams[place.reads], frozen.read, key) @ projections.key[head]
     looking[-1] += projections.query_bias[head]
     seen[-1] += projections.key_bias[head]
     relative, distance = NO_POSITIONS, 0.0
@@ -83,18 +83,18 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
     return ScorePairs(*names, looking @ seen.T / math.sqrt(seen.shape[1]), distance)
 
 
-def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
+def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
     """Split the normalised stream at a position into each writer's part and, last, the biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 
 
-def _leading(sizes: np.ndarray, count: int) -> list[np.ndarray]:
+def _largest_groups(sizes: np.ndarray, count: int) -> list[np.ndarray]:
     """Group indices: each of the `count` largest sizes alone, in index order, then all others as one group."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])
 
 
-def _starts(groups: list[np.ndarray]) -> np.ndarray:
+def _group_starts(groups: list[np.ndarray]) -> np.ndarray:
     return np.cumsum([0, *(len(group) for group in groups[:-1])])

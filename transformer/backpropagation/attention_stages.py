@@ -139,10 +139,10 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
             projection,
         )
     if config.norm == "pre":
-        yield _read_by_heads(builder, part)
+        yield _input_gradient(builder, part)
 
 
-def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
+def _input_gradient(builder: StageBuilder, part: Part) -> GradientStage:
     """Return the gradient that all heads together send back to their input."""
     found, name = builder.found, f"{builder.stack}_layers.{builder.layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)

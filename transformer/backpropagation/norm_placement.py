@@ -56,7 +56,9 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
     return GradientSizes(found.loss, stream, network)
 
 
-def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0) -> GradientSizes:
+def initial_gradient_sizes(
+    config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0
+) -> GradientSizes:
     """Measure a model's gradient norms at random initial weights.
 
     Args:

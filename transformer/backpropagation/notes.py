@@ -39,7 +39,7 @@ class Stage:
     array: np.ndarray
 
 
-def rows_of(stack: Stack) -> str:
+def length_letter(stack: Stack) -> str:
     """Return the letter that stands for the number of positions in a stack."""
     return "S" if stack == "encoder" else "T"
 

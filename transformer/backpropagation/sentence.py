@@ -89,7 +89,7 @@ def sentence_gradients(
     theirs = {**reference.parameters, **reference.gradients}
     apart = max(float(np.abs(each - theirs[name]).max()) for name, each in ours.items())
 
-    rows = _rows(parameters, batch, config)
+    rows = _vocabulary_rows(parameters, batch, config)
 
     def stored(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         kept = {name: arrays[name] for name in _names(arrays, encoder_layer, decoder_layer)}
@@ -105,14 +105,14 @@ def sentence_gradients(
         values=stored({**parameters, **found.values}),
         gradients=stored(ours),
         reference=stored(theirs),
-        sent_back=_sent_back(parameters, found.gradients, config),
+        sent_back=_memory_gradients(parameters, found.gradients, config),
         sizes={name: float(np.linalg.norm(each)) for name, each in found.parameters.items()},
         compared=sum(each.size for each in ours.values()),
         apart=apart,
     )
 
 
-def _rows(
+def _vocabulary_rows(
     parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
     """Return the token ids of the rows to store, for each parameter that has one row per vocabulary token."""
@@ -133,7 +133,7 @@ def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> lis
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 
 
-def _sent_back(
+def _memory_gradients(
     parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> np.ndarray:
     """Return the gradient that each decoder layer's keys and values send back to the encoder output, [L, S, D]."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transformer.backpropagation.notes import Stage, rows_of
+from transformer.backpropagation.notes import Stage, length_letter
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
 from transformer.values.trace import PARTS, SIDES, Part, Stack
@@ -83,7 +83,7 @@ class StageBuilder:
     @property
     def rows(self) -> str:
         """Letter for the number of positions in the stack."""
-        return rows_of(self.stack)
+        return length_letter(self.stack)
 
     @property
     def seen(self) -> str:
@@ -118,7 +118,7 @@ class StageBuilder:
                 the parameter with a row for each input.
         """
         found, learned = self.found, not letters.startswith("B")
-        view = view or (by_input if learned else only)
+        view = view or (by_input if learned else single_entry)
         shape, gradient = found.values[name].shape, view(found.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
@@ -173,7 +173,7 @@ class StageBuilder:
         return self.found.values[f"{self.stack}_layers.{self.layer}.{part}.read" if pre else before][0]
 
 
-def only(array: np.ndarray) -> np.ndarray:
+def single_entry(array: np.ndarray) -> np.ndarray:
     """The only entry of a batch."""
     return array[0]
 

@@ -16,11 +16,11 @@ from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.stage import GradientStage, StageBuilder
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
-from transformer.backpropagation.transformer import TIED
+from transformer.backpropagation.transformer import SHARED_PARAMETERS
 from transformer.values.trace import PARTS, SIDES, Stack
 
-READ = {"source": "from the sentence", "target": "from the translation"}
-GENERATOR = "from the generator"
+EMBEDDING_TITLES = {"source": "from the sentence", "target": "from the translation"}
+GENERATOR_TITLE = "from the generator"
 
 
 def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
@@ -167,7 +167,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
 
 def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the stage with the embedding rows of the pair's tokens; a shared table has one stage for all uses."""
-    found, tied = builder.found, TIED[builder.found.config.tied_embeddings]
+    found, tied = builder.found, SHARED_PARAMETERS[builder.found.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
         return
@@ -177,13 +177,13 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
         if f"{side}_embedding.weight" in uses:
             # [N, positions] x [positions, D]: each table row gets the sum over all positions that have the row's token.
             places = np.equal.outer(found.rows[name], ids[0]).astype(float)
-            parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
+            parts[EMBEDDING_TITLES[side]] = places @ found.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:
-        parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
+        parts[GENERATOR_TITLE] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
     yield builder.table(
         "table",
         "embedding table",
-        r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR in parts else ""),
+        r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR_TITLE in parts else ""),
         "N, D",
         name,
         Sum(parts),

@@ -13,7 +13,7 @@ from transformer.backpropagation.stage import GradientStage, StageBuilder, strea
 from transformer.backpropagation.sums import ColumnSum, Pointwise, Product, Sum
 from transformer.values.trace import Part, Stack
 
-PAST, THROUGH = "past the sub-layer", "through the sub-layer"
+RESIDUAL_PATH, SUBLAYER_PATH = "past the sub-layer", "through the sub-layer"
 NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\right), \quad dn = \gamma \odot dy"
 
 
@@ -44,9 +44,9 @@ def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Ite
         yield from norm_parameters(builder, norm, before, d_read)
         formula, through = rf"dx = dx' + {NORM}", norm_terms(builder, norm, before, d_read)
     else:
-        formula, through = r"dx = d(x + f) + df", {THROUGH: found.gradients[before][0] - d_sum}
+        formula, through = r"dx = d(x + f) + df", {SUBLAYER_PATH: found.gradients[before][0] - d_sum}
     yield builder.stage(
-        "residual", "residual connection", formula, f"B, {rows}, D", before, Sum({PAST: d_sum, **through})
+        "residual", "residual connection", formula, f"B, {rows}, D", before, Sum({RESIDUAL_PATH: d_sum, **through})
     )
 
 
@@ -59,7 +59,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
         before: name of the norm's input, [1, N, D].
         dy: gradient of the norm's output, [N, D].
     """
-    rows, n = builder.rows, _normed(builder, norm, before).normalised
+    rows, n = builder.rows, _norm_saved(builder, norm, before).normalised
     yield builder.stage(
         "gain",
         "gain of the layer norm",
@@ -75,7 +75,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
     """Return the three terms of a norm's input gradient, [N, D] each; the arguments are as in `norm_parameters`."""
-    n, deviation, gain = _normed(builder, norm, before)
+    n, deviation, gain = _norm_saved(builder, norm, before)
     dn = gain * dy
     return {
         "dn ÷ σ": dn / deviation,
@@ -84,7 +84,7 @@ def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) ->
     }
 
 
-def _normed(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
+def _norm_saved(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
     values = builder.found.values
     return layer_norm(values[before][0], values[f"{norm}.weight"], values[f"{norm}.bias"])[1]
 

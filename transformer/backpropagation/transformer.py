@@ -24,7 +24,7 @@ from transformer.model.encodings import added_positions
 
 # For each kind of tying, maps each tied parameter to the parameter that holds the values. A checkpoint has only the
 # latter.
-TIED: Mapping[str, Mapping[str, str]] = {
+SHARED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
     "all": {"generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight"},
@@ -169,7 +169,7 @@ def transformer_backward(
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
     """Return the parameters with an additional entry for each tied parameter."""
-    return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
+    return {**parameters, **{use: parameters[name] for use, name in SHARED_PARAMETERS[config.tied_embeddings].items()}}
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
@@ -177,7 +177,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 
     Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
     """
-    tied = TIED[config.tied_embeddings]
+    tied = SHARED_PARAMETERS[config.tied_embeddings]
     summed = {name: each for name, each in gradients.items() if name not in tied}
     for use, name in tied.items():
         summed[name] = summed[name] + gradients[use]

@@ -21,13 +21,13 @@ from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_json
 from transformer.text.affixes import SYMBOLS, read_affixes
-from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
+from transformer.text.languages import LANGUAGES, LANGUAGES_FILE, Languages, read_languages
 from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
-OWN = Path("models")
+OWN_FOLDER = Path("models")
 # Environment variable with the path of an additional folder that contains model folders.
-VARIABLE = "ATTENTION_ATLAS_MODELS"
+FOLDER_VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
 # Index file of a large GPT-2, whose weights are split into several files.
@@ -87,7 +87,7 @@ def model_folders() -> dict[str, ModelFolder]:
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
         if not is_language_model(path):
-            found.setdefault(name, _checked(name, path, _changes(path), _translator))
+            found.setdefault(name, _inspect(name, path, _modification_times(path), _translator))
     return found
 
 
@@ -100,14 +100,14 @@ def language_model_folders() -> dict[str, ModelFolder]:
     shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
     own = ((name, path) for name, path in _models() if is_language_model(path))
     for name, path in (*shipped, *own):
-        found.setdefault(name, _checked(name, path, _changes(path), _language_model))
+        found.setdefault(name, _inspect(name, path, _modification_times(path), _language_model))
     return found
 
 
 def is_language_model(path: Path) -> bool:
     """Whether a folder's config.json describes a language model, either in this project's format or a GPT-2."""
     folder = files_of_model(path)
-    return _is_language_model(folder, _changed(folder / CONFIG))
+    return _is_language_model(folder, _modification_time(folder / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
@@ -118,7 +118,7 @@ def model_folder(name: str) -> ModelFolder:
     """
     found = model_folders().get(name)
     if found is None:
-        raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN}` and try again.")
+        raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN_FOLDER}` and try again.")
     if found.problem:
         raise CheckpointError(found.problem)
     return found
@@ -140,7 +140,7 @@ def _models() -> Iterator[tuple[str, Path]]:
 
 
 def _folders() -> Iterator[Path]:
-    for place in (OWN, *([Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else [])):
+    for place in (OWN_FOLDER, *([Path(os.environ[FOLDER_VARIABLE])] if os.environ.get(FOLDER_VARIABLE) else [])):
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
@@ -150,13 +150,15 @@ def _folders() -> Iterator[Path]:
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
-def _changes(path: Path) -> tuple[int, ...]:
+def _modification_times(path: Path) -> tuple[int, ...]:
     """Return the modification times, in nanoseconds, of the files that `model_folders` reads."""
     folder = files_of_model(path)
-    return _changed(path), *(_changed(folder / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
+    return _modification_time(path), *(
+        _modification_time(folder / name) for name in (CONFIG, WEIGHTS, INDEX, LANGUAGES_FILE, IDS, SYMBOLS)
+    )
 
 
-def _changed(path: Path) -> int:
+def _modification_time(path: Path) -> int:
     """Return a file's modification time in nanoseconds; 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
@@ -166,7 +168,7 @@ def _changed(path: Path) -> int:
 
 # Cached, because every rerun of a page lists all folders several times.
 @lru_cache(maxsize=256)
-def _checked(
+def _inspect(
     name: str, path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]
 ) -> ModelFolder:
     """Return a model's folder with any problem that can be detected without reading weights.

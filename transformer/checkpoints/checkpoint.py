@@ -10,17 +10,17 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from transformer.checkpoints.gpt2 import read_gpt2
-from transformer.checkpoints.huggingface_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.checkpoints.model_files import (
     CONFIG,
     WEIGHTS,
     check_vocabulary,
-    fill,
     folder_version,
+    load_weights,
     read_step_weights,
     read_weights,
 )
-from transformer.checkpoints.model_texts import RESTORE, files_of_model, read_card, read_curve, read_text
+from transformer.checkpoints.model_texts import REPAIR_ADVICE, files_of_model, read_card, read_curve, read_text
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
@@ -162,7 +162,7 @@ def load_description(folder: Path) -> Description:
     _check_translates(folder, config)
     if not (folder / SYMBOLS).exists():
         check_vocabulary(folder / VOCABULARY)
-    tokenizer, languages = _words(folder)
+    tokenizer, languages = _vocabulary_and_languages(folder)
     return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
 
 
@@ -178,7 +178,7 @@ def weights_of(model: Transformer, device: str) -> Weights:
 
 
 def _read_gpt2(folder: Path) -> LanguageModel:
-    model, tokenizer, weights = read_gpt2(Folder(folder))
+    model, tokenizer, weights = read_gpt2(HuggingFaceFolder(folder))
     return Checkpoint(
         model,
         tokenizer,
@@ -203,16 +203,16 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
         weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
     else:
         weights = read_step_weights(path, VOCABULARY)
-    tokenizer, languages = _words(folder)
+    tokenizer, languages = _vocabulary_and_languages(folder)
     sizes = config.source_vocabulary or tokenizer.source_size, config.target_vocabulary
     if weights.tokenizer != tokenizer.fingerprint or sizes != (tokenizer.source_size, tokenizer.size):
         raise CheckpointError(
             f"The vocabulary ({', '.join(tokenizer.files)}) in {folder} is not the one that the weights beside it were "
-            f"trained with. {RESTORE}"
+            f"trained with. {REPAIR_ADVICE}"
         )
     with SkippedInitialisation():
         model = Transformer(config, tokenizer.symbols)
-    fill(model, weights, path)
+    load_weights(model, weights, path)
     return Checkpoint(
         model,
         tokenizer,
@@ -237,7 +237,7 @@ def _config(folder: Path, written: str) -> TransformerConfig:
     try:
         return TransformerConfig.from_json(written)
     except ValueError as error:
-        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {REPAIR_ADVICE}") from error
 
 
 def _check_translates(folder: Path, config: TransformerConfig) -> None:
@@ -246,11 +246,11 @@ def _check_translates(folder: Path, config: TransformerConfig) -> None:
         raise CheckpointError(f"The model in {folder} does not translate: it has no {missing}.")
 
 
-def _words(folder: Path) -> tuple[Vocabulary, Languages]:
+def _vocabulary_and_languages(folder: Path) -> tuple[Vocabulary, Languages]:
     try:
         return _vocabulary(folder), read_languages(folder)
     except (ValueError, OSError, RecursionError) as error:
-        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {REPAIR_ADVICE}") from error
 
 
 def _vocabulary(folder: Path) -> Vocabulary:

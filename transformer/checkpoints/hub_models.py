@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.checkpoints.available_models import OWN
+from transformer.checkpoints.available_models import OWN_FOLDER
 from transformer.checkpoints.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
 # An OPUS-MT model has 68 to 78 million parameters, stored as float32.
-NUMBERS, STORED = 77_000_000, 4
+PARAMETERS, BYTES_PER_PARAMETER = 77_000_000, 4
 # Languages with a dedicated model into English, and languages with a dedicated model from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
 FROM_ENGLISH = "ar cs da es fi fr he hi hu id it nl ro ru sv uk vi zh"
 # Code of the multilingual model, which reads 120 languages.
-MANY = "mul"
+MULTILINGUAL = "mul"
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class HubModel:
     @property
     def command(self) -> str:
         """Shell command that downloads the model and creates the model folder."""
-        return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN}/{self.folder}"
+        return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN_FOLDER}/{self.folder}"
 
     @property
     def needs(self) -> str:
         """Text for the user about the disk space and memory that the model needs."""
-        held, loading = memory_of(NUMBERS, STORED)
+        held, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
         return (
-            f"about {gigabytes(NUMBERS * STORED)} on disk and {gigabytes(held)} of memory, and up to "
+            f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(held)} of memory, and up to "
             f"{gigabytes(loading)} while it is loaded"
         )
 
@@ -65,4 +65,4 @@ def hub_models() -> dict[str, HubModel]:
 
 def model_for(source: str) -> HubModel:
     """Return the model from a language into English; the multilingual model if the language has no dedicated one."""
-    return hub_models().get(f"{source}-en") or HubModel(MANY, "en")
+    return hub_models().get(f"{source}-en") or HubModel(MULTILINGUAL, "en")

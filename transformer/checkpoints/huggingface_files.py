@@ -23,20 +23,20 @@ SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
     PICKLE_INDEX: re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin"),
 }
-LARGEST = {
+MAX_FILE_SIZES = {
     ".json": 64 * MEGABYTE,
     ".spm": 16 * MEGABYTE,
     ".model": 16 * MEGABYTE,
     ".txt": 16 * MEGABYTE,
     ".md": MEGABYTE,
 }
-LARGEST_WEIGHTS = 4096 * MEGABYTE
+MAX_WEIGHTS_SIZE = 4096 * MEGABYTE
 DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 LFS_POINTER = b"version https://git-lfs"
-SAVE_AGAIN = f"load the model with today's transformers and save it again, which writes {WEIGHTS}"
+CONVERSION_ADVICE = f"load the model with today's transformers and save it again, which writes {WEIGHTS}"
 
 
-class Folder:
+class HuggingFaceFolder:
     """A Hugging Face model folder. Symbolic links may only point into the folder or the Hub's cache.
 
     Args:
@@ -66,7 +66,7 @@ class Folder:
         Raises:
             CheckpointError: the file is missing, too large, incomplete, or outside the folder.
         """
-        path = self._checked(name, LARGEST[Path(name).suffix])
+        path = self._checked(name, MAX_FILE_SIZES[Path(name).suffix])
         with self._reading(name):
             content = path.read_bytes()
         if not content and not may_be_empty:
@@ -86,7 +86,7 @@ class Folder:
             raise CheckpointError(f"{error}.") from error
 
     def weights(
-        self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = SAVE_AGAIN
+        self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = CONVERSION_ADVICE
     ) -> dict[str, Tensor]:
         """Read all weights by name, as float32 tensors on the CPU.
 
@@ -133,14 +133,14 @@ class Folder:
         raise CheckpointError(f"The file {self.path / WEIGHTS} is missing: fetch the folder again.")
 
     def _safetensors(self, name: str) -> dict[str, Tensor]:
-        path = self._checked(name, LARGEST_WEIGHTS)
+        path = self._checked(name, MAX_WEIGHTS_SIZE)
         try:
             return read_tensors(path)[0]
         except (OSError, ValueError) as error:
             raise CheckpointError(f"The file {self.path / name} cannot be used, {error}: fetch it again.") from error
 
     def _pickle(self, name: str) -> dict[str, Tensor]:
-        path = self._checked(name, LARGEST_WEIGHTS)
+        path = self._checked(name, MAX_WEIGHTS_SIZE)
         try:
             # weights_only allows tensors, numbers, strings and containers of these; anything else raises an error.
             weights = torch.load(path, map_location="cpu", weights_only=True)

@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Activation] = {
 CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
-def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
+def integer_setting(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
     """Return an integer setting from config.json, which must be from 1 to `largest[name]`.
 
     Raises:
@@ -36,7 +36,7 @@ def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) ->
     return value
 
 
-def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
+def boolean_setting(settings: Mapping[str, Any], name: str, default: bool) -> bool:
     """Return a Boolean setting from config.json.
 
     Raises:
@@ -48,7 +48,7 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
     return value
 
 
-def activation(settings: Mapping[str, Any], default: str) -> Activation:
+def activation_setting(settings: Mapping[str, Any], default: str) -> Activation:
     """Return this project's name for the activation function of the feed-forward networks.
 
     Raises:

@@ -12,16 +12,16 @@ from pathlib import Path
 from transformer.errors import CheckpointError
 
 # Where Linux reports the memory of the machine, and of the container that a process runs in (cgroup v2).
-MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
-# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes HELD bytes per
-# number (float32). Copies of the weights that speed up matrix products take PACKED more bytes.
+MACHINE_FILE, CONTAINER_FOLDER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+# Bytes per number in a file, by safetensors' name of the type. In memory, a model on the CPU takes BYTES_IN_MEMORY
+# bytes per number (float32). Copies of the weights that speed up matrix products take BYTES_OF_COPY more bytes.
 BYTES = {"F16": 2, "BF16": 2, "F32": 4}
-HELD = 4
-PACKED = 2
+BYTES_IN_MEMORY = 4
+BYTES_OF_COPY = 2
 # How often the file's content is in memory during loading: as tensors, and as bytes for the digest. With a float16
 # file, loading takes at most ten bytes per number. benchmarks/marian.py measures it with a model of 77 million
 # parameters.
-READ = 2
+READING_FACTOR = 2
 # Largest header in bytes; safetensors rejects a longer one.
 MAX_HEADER = 100_000_000
 # Limits of a tensor's number of dimensions and of the size of each. No model exceeds them, and they keep the product of
@@ -48,10 +48,10 @@ def memory_of(count: int, bytes_each: int) -> tuple[int, int]:
         count: number of parameters.
         bytes_each: bytes per parameter in the file.
     """
-    return count * HELD, count * (HELD + PACKED + READ * bytes_each)
+    return count * BYTES_IN_MEMORY, count * (BYTES_IN_MEMORY + BYTES_OF_COPY + READING_FACTOR * bytes_each)
 
 
-def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
+def memory_message(weights: Sequence[Path]) -> tuple[int, str]:
     """Return the peak memory, in bytes, for loading a model's weight files, and a sentence that tells the user.
 
     Raises:
@@ -60,7 +60,8 @@ def memory_said(weights: Sequence[Path]) -> tuple[int, str]:
     count = sum(numbers for path in weights for numbers, _ in _tensors(path))
     needed = sum(map(memory_needed, weights))
     return needed, (
-        f"{count / 1e6:,.0f} million numbers: {gigabytes(count * HELD)} of memory, and up to {gigabytes(needed)} while "
+        f"{count / 1e6:,.0f} million numbers: {gigabytes(count * BYTES_IN_MEMORY)} of memory, and up to "
+        f"{gigabytes(needed)} while "
         "they are loaded"
     )
 
@@ -72,19 +73,21 @@ def _tensors(weights: Path) -> list[tuple[int, int]]:
             (size,) = struct.unpack("<Q", file.read(8))
             header = json.loads(file.read(min(size, MAX_HEADER)))
         tensors = [
-            (each["shape"], BYTES.get(each["dtype"], HELD)) for name, each in header.items() if name != "__metadata__"
+            (each["shape"], BYTES.get(each["dtype"], BYTES_IN_MEMORY))
+            for name, each in header.items()
+            if name != "__metadata__"
         ]
         held = weights.stat().st_size
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
         return []
-    if not all(_possible(shape) for shape, _ in tensors):
+    if not all(_is_shape(shape) for shape, _ in tensors):
         raise CheckpointError(f"The file {weights} is damaged: a tensor has an impossible shape. Fetch it again.")
     counts = [(prod(shape), bytes_each) for shape, bytes_each in tensors]
     # A header that describes more bytes than its file contains is damaged.
     return counts if sum(count * bytes_each for count, bytes_each in counts) <= held else []
 
 
-def _possible(shape: object) -> bool:
+def _is_shape(shape: object) -> bool:
     """Whether a value from a safetensors header is a plausible tensor shape."""
     return (
         isinstance(shape, list)
@@ -93,7 +96,7 @@ def _possible(shape: object) -> bool:
     )
 
 
-def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
+def memory_available(machine: Path = MACHINE_FILE, container: Path = CONTAINER_FOLDER) -> int | None:
     """Return how many bytes the process can still allocate, including reclaimable caches; None if unknown."""
     room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
     return min(room, default=None)
@@ -123,7 +126,7 @@ def _of_machine(path: Path) -> int | None:
         return fields["MemAvailable"] * 1024
     # Only Linux has /proc/meminfo. On other systems, all physical memory counts as available.
     names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
-    if path == MACHINE and {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
+    if path == MACHINE_FILE and {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 

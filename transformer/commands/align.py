@@ -9,10 +9,10 @@ from pathlib import Path
 
 from transformer.analysis.aligned_pair import UNITS, AlignedPair
 from transformer.analysis.aligner import STEPS, Aligner
-from transformer.commands.terminal import at_terminal
+from transformer.commands.terminal import errors_without_traceback
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
-from transformer.measurements.alignments import Gold, align_all, aligner_of, dictionary
+from transformer.measurements.alignments import GoldAlignments, align_all, aligner_of, dictionary
 from transformer.measurements.corpus import check_corpus
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
@@ -119,7 +119,7 @@ FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
 }
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
     options = parser(prog).parse_args(arguments)
     if options.own and options.gold:
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     if options.step and not options.heads:
         raise ValueError("--step belongs to --heads: without them, heads and step are measured")
     check_corpus(options.pairs)
-    gold = Gold(options.gold, options.gold_first) if options.gold else None
+    gold = GoldAlignments(options.gold, options.gold_first) if options.gold else None
     # The operations for one sentence are so small that a second thread costs more than it saves.
     use_one_thread()
     translator = Translator.load(options.model, options.device)

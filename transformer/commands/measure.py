@@ -18,12 +18,12 @@ from transformer.commands.descriptions import (
     describe_matches,
     describe_paths,
 )
-from transformer.commands.progress import Clock, resumable
-from transformer.commands.terminal import at_terminal
-from transformer.files.atomic_writes import check_output, replaced, write_text
+from transformer.commands.progress import ProgressReport, resumable
+from transformer.commands.terminal import errors_without_traceback
+from transformer.files.atomic_writes import atomic_file, check_output, write_text
 from transformer.files.paths import ASSETS
 from transformer.measurements.agreement import agreement_statistics
-from transformer.measurements.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
+from transformer.measurements.corpus import BATCH_SIZE, PART_SIZE, check_corpus, measure_corpus, sentences_of
 from transformer.measurements.effects import effects_of_file
 from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.measurements.matching import match_heads
@@ -124,8 +124,8 @@ def measure(options: argparse.Namespace) -> None:
         raise ValueError(f"--processes must be at least 1 and at most {MAX_PROCESSES}, not {options.processes}")
     state = state_of(options)
     translator = model_of(options)
-    clock = Clock(options.sentences, options.processes)
-    with resumable(state, PART):
+    clock = ProgressReport(options.sentences, options.processes)
+    with resumable(state, PART_SIZE):
         found = measure_corpus(
             translator,
             options.sentences,
@@ -147,8 +147,8 @@ def match(options: argparse.Namespace) -> None:
     state = state_of(options)
     use_one_thread()
     first, second = model_of(options), Translator.load(options.other, options.device)
-    with resumable(state, TOGETHER):
-        found = match_heads(first, second, options.sentences, state, Clock(options.sentences, 1).report)
+    with resumable(state, BATCH_SIZE):
+        found = match_heads(first, second, options.sentences, state, ProgressReport(options.sentences, 1).report)
     if found.skipped:
         print(f"{found.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
     write_text(options.output, found.to_json() + "\n")
@@ -192,10 +192,10 @@ def effects(options: argparse.Namespace) -> None:
     state = state_of(options)
     translator = model_of(options)
     with resumable(state, 1):
-        found = effects_of_file(translator, options.sentences, state, Clock(options.sentences, 1).report)
+        found = effects_of_file(translator, options.sentences, state, ProgressReport(options.sentences, 1).report)
     if found.skipped:
         print(f"{len(found.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
-    with replaced(options.output) as new, new.open("wb") as file:
+    with atomic_file(options.output) as new, new.open("wb") as file:
         found.to_npz(file)
     state.unlink(missing_ok=True)
     print(f"effects of every head on {len(found.texts)} sentences: {options.output}")
@@ -257,7 +257,7 @@ COMMANDS = {
 }
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
     options = parser(prog).parse_args(arguments)
     check_output(options.model / FILE if options.command == "means" else options.output)

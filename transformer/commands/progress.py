@@ -13,7 +13,7 @@ from pathlib import Path
 from transformer.measurements.corpus import sentences_of
 
 
-class Clock:
+class ProgressReport:
     """Reports the progress of a long measurement on the terminal."""
 
     EVERY = 10.0

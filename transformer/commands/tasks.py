@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from transformer.commands.terminal import at_terminal
+from transformer.commands.terminal import errors_without_traceback
 from transformer.config import CHOICES
 from transformer.errors import AtlasError
 from transformer.files.atomic_writes import check_output
@@ -20,7 +20,7 @@ from transformer.tasks.registry import TASKS, task_named
 from transformer.tasks.run import TaskRun
 from transformer.tasks.trainer import TaskTrainer
 
-LINES = 10
+REPORT_LINES = 10
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -60,7 +60,7 @@ def train(options: argparse.Namespace) -> None:
         raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
     try:
-        run = learn(config, options.watch)
+        run = train_and_report(config, options.watch)
     except KeyboardInterrupt:
         sys.exit("interrupted: nothing was written")
     if options.output:
@@ -68,11 +68,11 @@ def train(options: argparse.Namespace) -> None:
     report(run)
 
 
-def learn(config: TaskConfig, watch: str | None) -> TaskRun:
+def train_and_report(config: TaskConfig, watch: str | None) -> TaskRun:
     """Train on a task, and report the progress regularly."""
     trainer = TaskTrainer(config, watch)
     while not trainer.finished:
-        trainer.advance(steps=-(-config.steps // LINES))
+        trainer.advance(steps=-(-config.steps // REPORT_LINES))
         last = trainer.snapshots[-1]
         print(
             f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
@@ -101,7 +101,7 @@ def show(options: argparse.Namespace) -> None:
         print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.tasks") -> None:
     options = parser(prog).parse_args(arguments)
     (train if options.command == "train" else show)(options)

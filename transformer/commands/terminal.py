@@ -11,13 +11,13 @@ from typing import TextIO
 
 # Exit codes. If a signal ends a command, shells report 128 plus its number: here SIGINT, and SIGPIPE, which Windows
 # lacks.
-STOPPED, UNREAD = 130, 141
+INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 130, 141
 # Highest number of a TCP port.
 MAX_PORT = 65_535
 
 
 @contextmanager
-def at_terminal(*errors: type[Exception]) -> Iterator[None]:
+def errors_without_traceback(*errors: type[Exception]) -> Iterator[None]:
     """Run the block as a command that ends without a traceback.
 
     Ctrl-C ends it with one line, and a closed pipe silently. A character that the terminal cannot show is written as
@@ -40,12 +40,12 @@ def at_terminal(*errors: type[Exception]) -> Iterator[None]:
             output.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        sys.exit(STOPPED)
+        sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:
         # The remaining output is discarded: https://docs.python.org/3/library/signal.html#note-on-sigpipe
         if output is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
-        sys.exit(UNREAD)
+        sys.exit(BROKEN_PIPE_STATUS)
     except errors as error:
         missing = isinstance(error, FileNotFoundError)
         sys.exit(f"error: {f'there is no file {error.filename}' if missing else error}")

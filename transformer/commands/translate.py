@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from transformer.ablation.effect import effect_of
-from transformer.ablation.estimate import over_draws
-from transformer.ablation.patching import patch
-from transformer.commands.terminal import at_terminal
+from transformer.ablation.estimate import mean_over_draws
+from transformer.ablation.patching import patch_interventions
+from transformer.commands.terminal import errors_without_traceback
 from transformer.decoding.texts import not_written
 from transformer.errors import InterventionError, TextError
-from transformer.files.atomic_writes import check_output, writing
+from transformer.files.atomic_writes import check_output, write_errors_explained
 from transformer.interop.exporter import export_huggingface
 from transformer.interop.importer import import_model
 from transformer.model.parameter_counts import parameter_table
@@ -138,7 +138,7 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
         raise InterventionError("--patch and --other belong together: give a place and another sentence.")
     read = translator.trace(text, options.target).predicted_tokens
     other = translator.trace(options.other, [token.id for token in read])
-    return patch(dict(map(parse_patch, options.patch)), other)
+    return patch_interventions(dict(map(parse_patch, options.patch)), other)
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
@@ -154,7 +154,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
         raise InterventionError("--mode resample needs a head to replace, with --off, and at least 2 draws.")
     effect = effect_of(translator, text, interventions, options.target, details=options.details, draws=draws)
     trace = effect.free if options.target is None else effect.after
-    change = over_draws(effect.scores.change)
+    change = mean_over_draws(effect.scores.change)
     if options.json:
         drawn = {
             "seed": interventions.seed,
@@ -177,7 +177,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     return trace
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
     options = parser(prog).parse_args(arguments)
     if options.command == "import":
@@ -218,5 +218,5 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
         print(trace.to_json() if options.json else trace.target_text)
     if options.trace is not None:
-        with writing(options.trace):
+        with write_errors_explained(options.trace):
             trace.to_npz(options.trace)

@@ -12,7 +12,7 @@ from transformer.experiments.experiment import ClaimedRun, ClaimedValue, Experim
 from transformer.values.run import Stated
 
 # Maximum number of differences to list in a report.
-NAMED = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Report:
     def __str__(self) -> str:
         if not self.differing:
             return f"Matches to {self.tolerance:.0e}: all {self.compared} recomputed numbers."
-        more = len(self.differing) - NAMED
-        return "\n".join([*self.differing[:NAMED], *([f"{more} more claims differ."] if more > 0 else [])])
+        more = len(self.differing) - MAX_LISTED
+        return "\n".join([*self.differing[:MAX_LISTED], *([f"{more} more claims differ."] if more > 0 else [])])
 
 
 def check_model(experiment: Experiment, version: str, name: str) -> None:
@@ -63,7 +63,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
         raise ExperimentError("The experiment claims no number.")
-    stated = {id(part): _stated(part, runs) for part in experiment.parts}
+    stated = {id(part): _recompute(part, runs) for part in experiment.parts}
     found = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
     return Report(
         sum(int(np.size(claim.value)) for _, _, claim in claims),
@@ -72,7 +72,7 @@ def check(experiment: Experiment, runs: Any) -> Report:
     )
 
 
-def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
+def _recompute(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
     try:
         return dict(part.run.states(runs.get(part.run)))
     except AtlasError:

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 
 from transformer import __version__
 from transformer.errors import ExperimentError
-from transformer.files.experiment_mark import CARRIED, MARK
+from transformer.files.experiment_mark import EMBEDDED, MARK
 from transformer.files.small_files import MEGABYTE
 from transformer.running.wire_form import RequestError, decoded, read_run, write_run
 from transformer.values.run import Run, Stated
@@ -27,11 +27,11 @@ from transformer.values.run import Run, Stated
 # Increase this whenever the file format or its meaning changes.
 VERSION = 1
 # Maximum size of an experiment, and of a figure file that contains an experiment, in bytes.
-MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
+MAX_BYTES, MAX_FIGURE_BYTES = MEGABYTE // 4, 32 * MEGABYTE
 # Maximum number of runs in an experiment. A page has fewer than ten, and each may take seconds.
 MAX_RUNS = 50
 # Maximum number of experiments in one file, which may be a slide list.
-MAX_CARRIED = 60
+MAX_EXPERIMENTS = 60
 # Relative tolerance within which numbers count as equal. For magnitudes below 1, the tolerance is absolute.
 TOLERANCE = 1e-5
 DIGITS = 9
@@ -81,11 +81,11 @@ class _WrittenRun(Struct, forbid_unknown_fields=True):
     claims: dict[str, ClaimedValue]
 
 
-class _Versioned(Struct):
+class _FileVersion(Struct):
     experiment: int
 
 
-class _File(_Versioned, forbid_unknown_fields=True):
+class _File(_FileVersion, forbid_unknown_fields=True):
     program: str
     model: str
     name: str
@@ -138,7 +138,7 @@ class Experiment:
         if len(text) > MAX_BYTES:
             raise ExperimentError(f"The experiment is larger than the {MAX_BYTES // 1024} kB that one may have.")
         try:
-            version = decoded(text, _Versioned).experiment
+            version = decoded(text, _FileVersion).experiment
             if version > VERSION:
                 raise ExperimentError(
                     f"The experiment has version {version}, but this program reads versions up to {VERSION}: update "
@@ -157,18 +157,20 @@ class Experiment:
 
 def _texts(content: bytes) -> list[bytes]:
     """Return a file's distinct experiments as JSON texts, at least one."""
-    if len(content) > MAX_FIGURE:
-        raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
+    if len(content) > MAX_FIGURE_BYTES:
+        raise ExperimentError(f"The file is larger than the {MAX_FIGURE_BYTES // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
         return [content]
     # Latin-1 decodes every byte to a character, so the text inside an image file can be found.
-    carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
+    carried = [*dict.fromkeys(EMBEDDED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
             "The file contains no experiment: give a file or a figure that “Save as” saved on a page of “Ask”."
         )
-    if len(carried) > MAX_CARRIED:
-        raise ExperimentError(f"The file contains {len(carried)} experiments: at most {MAX_CARRIED} are recomputed.")
+    if len(carried) > MAX_EXPERIMENTS:
+        raise ExperimentError(
+            f"The file contains {len(carried)} experiments: at most {MAX_EXPERIMENTS} are recomputed."
+        )
     # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a multiple of four
     # characters.
     whole = (each[: len(each) // 4 * 4] for each in carried)

@@ -16,7 +16,7 @@ UNFINISHED = ".unfinished"
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def write_errors_explained(path: Path) -> Iterator[None]:
     """Context manager that makes write errors name the file, which the operating system omits for a full disk.
 
     Raises:
@@ -53,7 +53,7 @@ def check_output(path: Path) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path) -> Iterator[Path]:
     """Context manager that yields a temporary folder and finally moves its files to `path`; errors leave `path` as is.
 
     Raises:
@@ -62,7 +62,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """
     # `realpath` resolves "x/..", so that the folder x is not created.
     place = Path(os.path.realpath(path))
-    with writing(path):
+    with write_errors_explained(path):
         there = place.exists()
         if there and (not place.is_dir() or any(place.iterdir())):
             raise AtlasError(f"{path} already exists: give another --output, or move it away.")
@@ -87,21 +87,21 @@ def write_text(path: Path, text: str) -> None:
     """Write the output of a command to a file, a device or a pipe.
 
     Raises:
-        OSError: as in `writing`.
+        OSError: as in `write_errors_explained`.
     """
-    with writing(path):
+    with write_errors_explained(path):
         path.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def atomic_file(path: Path) -> Iterator[Path]:
     """Context manager that yields a temporary path to write to, and then replaces `path` by that file atomically.
 
     Raises:
         OSError: the file cannot be written; the old file is unchanged, and no other file is left.
     """
     unfinished = path.with_suffix(UNFINISHED)
-    with writing(path):
+    with write_errors_explained(path):
         try:
             unfinished.unlink(missing_ok=True)
             unfinished.touch()

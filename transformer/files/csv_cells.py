@@ -9,11 +9,11 @@ import re
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
 # Where the list separator is not a comma (German or French Windows, for example), a spreadsheet starts a new cell after
 # these characters. Quotation marks do not prevent it: they count only at the start of a cell.
-FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
+INNER_FORMULA = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-def harmless(cell: object) -> object:
+def escaped(cell: object) -> object:
     """Return a cell for a CSV file, with an apostrophe before text that a spreadsheet would run as a formula.
 
     See OWASP, CSV injection. The apostrophe is also inserted after a semicolon, a tab or the end of a line in the cell.
@@ -21,5 +21,5 @@ def harmless(cell: object) -> object:
     """
     if not isinstance(cell, str) or NUMBER.fullmatch(cell):
         return cell
-    apart = FORMULA_WITHIN.sub(r"\1'", cell)
+    apart = INNER_FORMULA.sub(r"\1'", cell)
     return f"'{apart}" if FORMULA.match(apart) else apart

@@ -18,7 +18,7 @@ MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
-def measured_file(folder: Path, name: str) -> Path:
+def measurement_file(folder: Path, name: str) -> Path:
     """Return the path of a file with a model's measurements.
 
     The file is in assets/ for the shipped translator, otherwise in the model folder. For a training checkpoint, it is

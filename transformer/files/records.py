@@ -57,24 +57,24 @@ class Record:
         return values
 
 
-def packed(value: object) -> bytes:
+def pack(value: object) -> bytes:
     """Encode a value of dataclasses, mappings, tuples and arrays of numbers as MessagePack, without loss."""
-    return msgspec.msgpack.encode(value, enc_hook=_packed)
+    return msgspec.msgpack.encode(value, enc_hook=_pack_value)
 
 
-def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
-    """Restore a value of the type `kind` from the bytes of `packed`.
+def unpack(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
+    """Restore a value of the type `kind` from the bytes of `pack`.
 
     Raises:
         ValueError: the bytes are invalid.
     """
     try:
-        return msgspec.msgpack.decode(content, type=kind, dec_hook=_array)
+        return msgspec.msgpack.decode(content, type=kind, dec_hook=_unpack_array)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
 
 
-def _packed(value: Any) -> Any:
+def _pack_value(value: Any) -> Any:
     """Convert a value that MessagePack has no type for."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -83,8 +83,8 @@ def _packed(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be packed")
 
 
-def _array(kind: type, value: Any) -> np.ndarray:
-    """Restore an array that `_packed` encoded. Only numbers are accepted, never objects."""
+def _unpack_array(kind: type, value: Any) -> np.ndarray:
+    """Restore an array that `_pack_value` encoded. Only numbers are accepted, never objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
         raise TypeError(f"{dtype!r} is not an array of numbers")

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.files.atomic_writes import replaced
+from transformer.files.atomic_writes import atomic_file
 
 # Format version of sealed files. In format 1, the seal was missing or did not cover the data needed to resume.
 FORMAT = "2"
@@ -40,7 +40,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
     """
-    with replaced(path) as file:
+    with atomic_file(path) as file:
         save_file(dict(tensors), file, dict(metadata))
 
 
@@ -51,12 +51,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         FileNotFoundError: the file does not exist.
         ValueError: the file is damaged, or not a safetensors file.
     """
-    with opened(path) as file:
+    with open_tensors(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def open_tensors(path: Path) -> Iterator[Any]:
     """Open a safetensors file for reading.
 
     Raises:

@@ -15,17 +15,17 @@ from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION
 from transformer.checkpoints.model_texts import CARD
 from transformer.config import RELATIVE
 from transformer.errors import CheckpointError
-from transformer.files.atomic_writes import new_folder, writing
+from transformer.files.atomic_writes import atomic_folder, write_errors_explained
 from transformer.interop.generation import applied_elsewhere, generation_settings
 from transformer.interop.weights import (
     ATTENTION,
+    ATTENTION_PARTS,
     DECODER_EMBEDDING,
     ENCODER_EMBEDDING,
     LINEAR,
     NORMS,
     OUTPUT,
     OUTPUT_BIAS,
-    PARTS,
     POSITIONS,
     SHARED,
 )
@@ -50,7 +50,7 @@ def export_huggingface(model: Path, output: Path) -> None:
     Raises:
         AtlasError: Marian does not support a feature of the model, or the output folder is in use.
     """
-    with new_folder(output) as unfinished:
+    with atomic_folder(output) as unfinished:
         checkpoint = load_checkpoint(model)
         config = checkpoint.model.config
         if config.positions in RELATIVE:
@@ -68,7 +68,7 @@ def export_huggingface(model: Path, output: Path) -> None:
                 f"The model in {model} normalises before each sub-layer (pre-norm), but Hugging Face's Marian only "
                 "after it: this model cannot be exported."
             )
-        with writing(output):
+        with write_errors_explained(output):
             for name, document in _settings(checkpoint).items():
                 (unfinished / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
             for name, content in _vocabulary(checkpoint).items():
@@ -159,7 +159,7 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
         for layer in range(layers):
             place, ours_here = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
             for kind in ("weight", "bias"):
-                for part in PARTS[stack]:
+                for part in ATTENTION_PARTS[stack]:
                     attention = f"{place}.{ATTENTION[part]}"
                     projections = ours[f"{ours_here}.{part}.in_projection.{kind}"].chunk(3)
                     for name, projection in zip("qkv", projections, strict=True):

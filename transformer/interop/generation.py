@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from transformer.config import LONGEST
+from transformer.config import MAX_CHARACTERS
 from transformer.generation import Generation
 from transformer.text.vocabulary import Symbols
 
-APPLIED = tuple(field.name for field in fields(Generation))
+APPLIED_SETTINGS = tuple(field.name for field in fields(Generation))
 # Settings that change the output of `generate` but are not applied here, with their neutral values. None means that the
 # setting is absent, and is always neutral.
-NEUTRAL: Mapping[str, tuple[object, ...]] = {
+NEUTRAL_VALUES: Mapping[str, tuple[object, ...]] = {
     "force_words_ids": ([],),
     "constraints": ([],),
     "sequence_bias": ([], {}),
@@ -33,9 +33,9 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "max_time": (),
     "watermarking_config": (),
 }
-# Settings that only affect beam search (OF_BEAMS) or sampling (OF_SAMPLES).
-OF_BEAMS = {"length_penalty": ()}
-OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
+# Settings that only affect beam search (BEAM_SETTINGS) or sampling (SAMPLING_SETTINGS).
+BEAM_SETTINGS = {"length_penalty": ()}
+SAMPLING_SETTINGS = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 
 
 def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
@@ -48,7 +48,7 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
     Raises:
         ValueError: a setting has the wrong type or is out of range.
     """
-    values = {name: settings[name] for name in APPLIED if settings.get(name) is not None}
+    values = {name: settings[name] for name in APPLIED_SETTINGS if settings.get(name) is not None}
     if isinstance(values.get("bad_words_ids"), list):
         values["bad_words_ids"] = [word for word in values["bad_words_ids"] if word != [pad]]
     forced = values.get("forced_eos_token_id")
@@ -82,19 +82,19 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
     """
-    neutral = dict(NEUTRAL)
+    neutral = dict(NEUTRAL_VALUES)
     beams = settings.get("num_beams")
     if isinstance(beams, int) and beams > 1:
-        neutral |= OF_BEAMS
+        neutral |= BEAM_SETTINGS
     if settings.get("do_sample") is True:
-        neutral |= OF_SAMPLES
+        neutral |= SAMPLING_SETTINGS
     found = {
         name: value
         for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
     }
     lines = {name: f"{name} {json.dumps(value)}" for name, value in found.items()}
-    return tuple(line if len(line) <= LONGEST else name for name, line in lines.items())
+    return tuple(line if len(line) <= MAX_CHARACTERS else name for name, line in lines.items())
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.checkpoints.huggingface_files import INDEX, PICKLE, Folder
-from transformer.checkpoints.memory import check_memory, memory_available, memory_said
+from transformer.checkpoints.huggingface_files import INDEX, PICKLE, HuggingFaceFolder
+from transformer.checkpoints.memory import check_memory, memory_available, memory_message
 from transformer.checkpoints.model_files import WEIGHTS, save_model
 from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
-from transformer.files.atomic_writes import new_folder, write_text
+from transformer.files.atomic_writes import atomic_folder, write_text
 from transformer.interop import hub
-from transformer.interop.reader import Imported, read_folder
+from transformer.interop.reader import ImportedModel, read_folder
 from transformer.running.translator import Translator
-from transformer.text.languages import Language, Languages, given_language, language, write_languages
+from transformer.text.languages import Language, Languages, language, typed_language, write_languages
 
 # Placeholder names, used if the languages of a model are unknown.
 UNKNOWN = Languages(language("source"), language("target"))
@@ -52,13 +52,13 @@ def import_model(
         AtlasError: the model cannot be read, the output folder is in use, or a code is invalid.
     """
     try:
-        source_language, target_language = (None if code is None else given_language(code) for code in languages)
+        source_language, target_language = (None if code is None else typed_language(code) for code in languages)
     except ValueError as error:
         raise CheckpointError(f"{error}.") from error
-    with new_folder(output) as unfinished:
-        folder, name, commit = _found(source, revision, allow_pickle)
-        found = Folder(folder)
-        needed, line = memory_said([folder / file for file in found.weight_files()])
+    with atomic_folder(output) as unfinished:
+        folder, name, commit = _locate(source, revision, allow_pickle)
+        found = HuggingFaceFolder(folder)
+        needed, line = memory_message([folder / file for file in found.weight_files()])
         if needed:
             say(line)
         check_memory(folder, needed, memory_available())
@@ -71,10 +71,10 @@ def import_model(
         write_languages(unfinished, model.card.languages or UNKNOWN)
         _check(unfinished)
         size = (unfinished / WEIGHTS).stat().st_size
-    return "\n".join([*_facts(model, name, commit), f"{size / 1e6:.0f} MB of weights", f"written to {output}"])
+    return "\n".join([*_card_facts(model, name, commit), f"{size / 1e6:.0f} MB of weights", f"written to {output}"])
 
 
-def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
+def _locate(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
     """Return the folder, the name and the commit of a model; fetch it if `source` is not a folder."""
     path = Path(source).expanduser()
     # For a name that is too long, `Path.is_dir` would raise an error.
@@ -99,7 +99,7 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
     return folder, source, commit
 
 
-def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
+def _languages(model: ImportedModel, source: Language | None, target: Language | None) -> Languages | None:
     """Return the given languages, or else those of the folder; None if both are unknown."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
@@ -114,7 +114,7 @@ def _check(folder: Path) -> None:
         raise CheckpointError("The model's outputs are not finite: its weights overflow.")
 
 
-def _facts(model: Imported, name: str, commit: str) -> list[str]:
+def _card_facts(model: ImportedModel, name: str, commit: str) -> list[str]:
     config, tokenizer = model.config, model.tokenizer
     tokens = f"{tokenizer.source_size:,}"
     if tokenizer.size != tokenizer.source_size:
@@ -139,10 +139,10 @@ def _facts(model: Imported, name: str, commit: str) -> list[str]:
     return facts + list(model.notes)
 
 
-def card(model: Imported, name: str, commit: str) -> str:
+def card(model: ImportedModel, name: str, commit: str) -> str:
     """Model card of the imported model: where it came from, what the import decided, and the original card."""
     title = f"{name.split('/')[-1]}, imported"
     if model.card.languages:
         title = f"{' → '.join(each.name for each in model.card.languages)}, imported"
-    facts = "\n".join(f"- {fact}" for fact in _facts(model, name, commit))
+    facts = "\n".join(f"- {fact}" for fact in _card_facts(model, name, commit))
     return f"### {title}\n\n{facts}\n" + (f"\n#### Its own card\n\n{model.card.text}\n" if model.card.text else "")

@@ -12,11 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.huggingface_files import Folder
-from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
+from transformer.checkpoints.huggingface_settings import (
+    CONFIG,
+    GENERATION,
+    activation_setting,
+    boolean_setting,
+    check_fit,
+    integer_setting,
+)
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.interop.families import FAMILIES, NAMED, Family
+from transformer.interop.families import FAMILIES, FAMILY_NAMES, Family
 from transformer.interop.generation import generation_of, unapplied
 from transformer.interop.model_card import ModelCard, read_card
 from transformer.interop.vocabularies import read_vocabulary
@@ -28,7 +35,7 @@ from transformer.text.vocabulary import Vocabulary
 # Advice for models whose weights exist only as a pickle file.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Size limits, above all existing models, so that an invalid config.json cannot request all memory.
-LARGEST = {
+MAX_SIZES = {
     "d_model": 8192,
     "encoder_layers": 64,
     "decoder_layers": 64,
@@ -40,11 +47,11 @@ LARGEST = {
     "max_position_embeddings": 65_536,
 }
 # Output bias that makes a token's probability exactly 0 in float32, but is still finite in float16.
-NEVER = -1e4
+IMPOSSIBLE = -1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Imported:
+class ImportedModel:
     """The contents of a Hugging Face folder in our format.
 
     Attributes:
@@ -63,20 +70,20 @@ class Imported:
 
 
 def read_folder(
-    folder: Folder,
+    folder: HuggingFaceFolder,
     *,
     name: str,
     allow_pickle: bool = False,
     tie: bool = False,
     revisions: bool = False,
     languages: tuple[str | None, str | None] = (None, None),
-) -> Imported:
+) -> ImportedModel:
     """Read a folder that Hugging Face's transformers has written for a translation model.
 
     Args:
         folder: folder with config.json, the weights, and the files of the tokenizer.
         name: name of the model, which often contains its languages.
-        allow_pickle: as in `Folder.weights`.
+        allow_pickle: as in `HuggingFaceFolder.weights`.
         tie: use the target embedding if config.json ties two embeddings but their weights in the file differ.
         revisions: whether the user can request another revision; if so, error messages suggest it.
         languages: codes to use for a text that names no language, in a model with language tokens; None takes the
@@ -94,26 +101,26 @@ def read_folder(
 
 
 def _read(
-    folder: Folder,
+    folder: HuggingFaceFolder,
     name: str,
     *,
     allow_pickle: bool,
     tie: bool,
     revisions: bool,
     languages: tuple[str | None, str | None],
-) -> Imported:
+) -> ImportedModel:
     settings = folder.json(CONFIG)
     family = _family(settings, folder)
     generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
     notes: list[str] = []
-    rows = whole(settings, "vocab_size", LARGEST), _target_rows(settings)
+    rows = integer_setting(settings, "vocab_size", MAX_SIZES), _target_rows(settings)
     tokenizer, other_ends, named = read_vocabulary(folder, family, settings, generation, rows, languages, notes)
     found = folder.weights(
         allow_pickle=allow_pickle,
         otherwise=("a safetensors copy is often in --revision refs/pr/1; or " if revisions else "") + READ_PICKLE,
     )
     weights, tied = embeddings(found, settings, notes, tie=tie, revisions=revisions)
-    most, width = (whole(settings, name, LARGEST) for name in ("max_position_embeddings", "d_model"))
+    most, width = (integer_setting(settings, name, MAX_SIZES) for name in ("max_position_embeddings", "d_model"))
     tables = positions(found, family, most, width, notes)
     config = _config(family, settings, tied, learned=bool(tables))
     weights |= tables | layers(found, config)
@@ -122,11 +129,11 @@ def _read(
         raise ValueError(f"it has the tensor {min(found)}, which no {family.model} has")
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
-    config = _cut(config, weights, tokenizer, notes)
+    config = _remove_padding(config, weights, tokenizer, notes)
     pad = tokenizer.symbols.pad
     search = generation if generation else settings
     if [pad] in (search.get("bad_words_ids") or ()):
-        weights["generator.bias"][pad] = NEVER
+        weights["generator.bias"][pad] = IMPOSSIBLE
         notes.append("The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's.")
     asked = unapplied(search)
     config = replace(config, unapplied=(*other_ends, *asked), generation=generation_of(search, pad))
@@ -135,10 +142,10 @@ def _read(
             f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
         )
     card = read_card(folder, name)
-    return Imported(config, weights, tokenizer, replace(card, languages=named or card.languages), tuple(notes))
+    return ImportedModel(config, weights, tokenizer, replace(card, languages=named or card.languages), tuple(notes))
 
 
-def _cut(
+def _remove_padding(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: Vocabulary, notes: list[str]
 ) -> TransformerConfig:
     """Remove embedding and output rows beyond the vocabulary, which are only padding to a round size."""
@@ -157,13 +164,13 @@ def _cut(
     return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
-def _family(settings: dict[str, Any], folder: Folder) -> Family:
+def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
     if "source_vocabulary" in settings:
         raise CheckpointError(f"{folder.path} is a model folder of Attention Atlas already: use it with --model.")
     family = settings.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         named = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
-        raise CheckpointError(f"{folder.path} is {named}: only models of {NAMED} can be imported.")
+        raise CheckpointError(f"{folder.path} is {named}: only models of {FAMILY_NAMES} can be imported.")
     return FAMILIES[family]
 
 
@@ -173,7 +180,7 @@ def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: boo
     Raises:
         ValueError: our Transformer does not support the configuration.
     """
-    numbers = {name: whole(settings, name, LARGEST) for name in LARGEST}
+    numbers = {name: integer_setting(settings, name, MAX_SIZES) for name in MAX_SIZES}
     for what, key in {"attention heads": "attention_heads", "feed-forward units": "ffn_dim"}.items():
         first, second = numbers[f"encoder_{key}"], numbers[f"decoder_{key}"]
         if first != second:
@@ -190,17 +197,17 @@ def _config(family: Family, settings: dict[str, Any], tied: str, *, learned: boo
         decoder_layers=numbers["decoder_layers"],
         d_ff=numbers["encoder_ffn_dim"],
         dropout=settings.get("dropout", 0.1),
-        activation=activation(settings, family.activation),
+        activation=activation_setting(settings, family.activation),
         norm=family.norm,
         positions="learned" if learned else family.positions,
         embedding_norm=family.embedding_norm,
         max_positions=numbers["max_position_embeddings"],
         tied_embeddings=tied,  # pyright: ignore[reportArgumentType]
-        scale_embedding=flag(settings, "scale_embedding", False),
+        scale_embedding=boolean_setting(settings, "scale_embedding", False),
         output_bias=True,
     )
 
 
 def _target_rows(settings: dict[str, Any]) -> int:
     key = "vocab_size" if settings.get("decoder_vocab_size") is None else "decoder_vocab_size"
-    return whole(settings, key, {key: LARGEST["vocab_size"]})
+    return integer_setting(settings, key, {key: MAX_SIZES["vocab_size"]})

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.huggingface_settings import CONFIG, flag
+from transformer.checkpoints.huggingface_settings import CONFIG, boolean_setting
 from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS
 
 # A position table counts as sinusoidal if no number differs by more than this from the formula.
-SAME_POSITIONS = 1e-6
+POSITION_TOLERANCE = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
@@ -26,7 +26,7 @@ NORMS = {
     "feed_forward_residual.norm": "final_layer_norm",
 }
 LINEAR = {"feed_forward.expand": "fc1", "feed_forward.contract": "fc2"}
-PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
+ATTENTION_PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
 
 
 def embeddings(
@@ -37,8 +37,8 @@ def embeddings(
     The file may name up to four embedding tensors. If config.json ties two of them, one may be missing. config.json is
     often wrong, so two tied tensors with different values are an error, unless `tie` is set.
     """
-    shares = flag(settings, "share_encoder_decoder_embeddings", True)
-    ties = flag(settings, "tie_word_embeddings", True)
+    shares = boolean_setting(settings, "share_encoder_decoder_embeddings", True)
+    ties = boolean_setting(settings, "tie_word_embeddings", True)
     given = {name: found.pop(name) for name in (ENCODER_EMBEDDING, DECODER_EMBEDDING, SHARED, OUTPUT) if name in found}
     if shares and ties:
         groups = [[DECODER_EMBEDDING, SHARED, ENCODER_EMBEDDING, OUTPUT]]
@@ -107,7 +107,7 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
     for side, table in tables.items():
         if table.shape != formula.shape:
             raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
-    if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
+    if width % 2 == 0 and all(float((table - formula).abs().max()) <= POSITION_TOLERANCE for table in tables.values()):
         return {}
     notes.append(
         "The positions come from the file, because they differ from the formula."
@@ -131,7 +131,7 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
         norms |= {f"{stack}_norm": "layer_norm"} if config.norm == "pre" else {}
         for ours, theirs in norms.items():
             for kind in ("weight", "bias"):
-                weights[f"{ours}.{kind}"] = _taken(found, f"model.{stack}.{theirs}.{kind}")
+                weights[f"{ours}.{kind}"] = _take(found, f"model.{stack}.{theirs}.{kind}")
         for layer in range(count):
             weights |= _layer(found, stack, layer)
     return weights
@@ -156,7 +156,7 @@ def _formula(family: Family, rows: int, width: int) -> Tensor:
     return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()
 
 
-def _taken(found: dict[str, Tensor], name: str) -> Tensor:
+def _take(found: dict[str, Tensor], name: str) -> Tensor:
     if name not in found:
         raise ValueError(f"the weights have no {name}; fetch the folder again")
     return found.pop(name)
@@ -167,11 +167,11 @@ def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor
     theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:
-        return _taken(found, f"{theirs}.{name}")
+        return _take(found, f"{theirs}.{name}")
 
     weights = {}
     for kind in ("weight", "bias"):
-        for part in PARTS[stack]:
+        for part in ATTENTION_PARTS[stack]:
             attention = ATTENTION[part]
             projections = [taken(f"{attention}.{name}_proj.{kind}") for name in "qkv"]
             if len({tuple(projection.shape) for projection in projections}) != 1:

@@ -18,7 +18,7 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 NUMBER_BYTES = 4
 # Slopes are fitted to the lengths from here on. In a shorter text, everything around the attention takes most of the
 # time.
-FITTED_FROM = 512
+MIN_FITTED_LENGTH = 512
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RecordedCosts(Record):
     command: str
 
 
-def cells(config: TransformerConfig, length: int) -> int:
+def cell_count(config: TransformerConfig, length: int) -> int:
     """Number of attention weights of one head that reads a text of T tokens.
 
     Full attention has T times T weights. Local attention has the squared size of a block, times the number of blocks.
@@ -66,10 +66,10 @@ def cells(config: TransformerConfig, length: int) -> int:
     if config.attention == "local":
         width = min(config.block, length)
         return -(-length // width) * width**2
-    return length * keys(config, length)
+    return length * key_count(config, length)
 
 
-def keys(config: TransformerConfig, length: int) -> int:
+def key_count(config: TransformerConfig, length: int) -> int:
     """Number of keys that one head has for a text of T tokens."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
@@ -87,7 +87,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
     return float(np.linalg.lstsq(design, np.log(values), rcond=None)[0][0])
 
 
-def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
+def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENGTH) -> Mapping[Attention, float]:
     """Return each attention type's slope of a quantity, fitted to texts of at least `first` tokens.
 
     Attention types with fewer than two measured lengths are omitted.

@@ -12,9 +12,9 @@ import torch
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
-BATCH = 64
+BATCH_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TextLikelihood:
         )
 
 
-def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_by_length(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split texts into those that fit into the model's positions, and those that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
@@ -101,8 +101,8 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
     found = np.zeros(len(encoded))
-    for start in range(0, len(order), BATCH):
-        members = order[start : start + BATCH]
+    for start in range(0, len(order), BATCH_SIZE):
+        members = order[start : start + BATCH_SIZE]
         rows = [torch.tensor(encoded[index]) for index in members]
         tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
         read = torch.cat([tokens.new_full((len(rows), 1), symbols.start), tokens[:, :-1]], dim=1)
@@ -120,7 +120,7 @@ def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> TextLikelihood:
     """Measure the prediction of texts, given a function that returns the log-probability of their tokens."""
-    texts = [valid(text) for text in texts]
+    texts = [replace_surrogates(text) for text in texts]
     encoded = [[token.id for token in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
         raise TextError("There is no text to predict, or one text has no tokens.")

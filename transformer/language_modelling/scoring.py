@@ -10,7 +10,7 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.transformer import Transformer
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.tokens import Token
 
@@ -20,7 +20,7 @@ class TextScore:
     """The log-probabilities that a language model gives a text.
 
     Attributes:
-        text: as typed, except for halves of surrogate pairs (`transformer.text.normalisation.valid`).
+        text: as typed, except for halves of surrogate pairs (`transformer.text.normalisation.replace_surrogates`).
         tokens: of the text, N.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
@@ -66,7 +66,7 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
     Raises:
         TextError: the text is empty, or has more tokens than the model has learned positions.
     """
-    text = valid(text)
+    text = replace_surrogates(text)
     tokens = tokenizer.encode(text, end=False)
     if not tokens:
         raise TextError("There is no text: type at least one character.")

@@ -16,14 +16,14 @@ from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, TracedTranslation
 
 
-def most_tokens(loaded: LanguageModel) -> int:
+def max_tokens(loaded: LanguageModel) -> int:
     """Maximum number of tokens of a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
     # The start symbol takes one of the learned positions.
@@ -36,9 +36,9 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     Raises:
         TextError: the text is too long; the message gives its length and the limit.
     """
-    most = most_tokens(loaded)
+    most = max_tokens(loaded)
     # Splitting a very long text into tokens would take seconds.
-    tokens = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
+    tokens = len(loaded.tokenizer.encode(replace_surrogates(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if tokens is None or tokens > most:
         length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
         raise TextError(

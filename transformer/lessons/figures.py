@@ -9,7 +9,7 @@ from typing import Any
 from transformer.errors import LessonError
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.document import quoted
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.lessons.tables import TABLES
 from transformer.values.trace import KINDS
 
@@ -44,7 +44,7 @@ FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] =
     "temperature": float,
     "bars": tuple(JOBS),
     "of": tuple(JOBS),
-    "job": (*JOBS, LATER),
+    "job": (*JOBS, LATER_TOKENS),
     "word": str,
     "column": str,
     "than": str,

@@ -15,31 +15,31 @@ from transformer.analysis.view import axes_of
 from transformer.backpropagation.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
-from transformer.lessons.claims.attribution import named_for_all, named_words
+from transformer.lessons.claims.attribution import compare_for_sentence, compare_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
 from transformer.lessons.claims.decoding import beam_and_greedy, samples
-from transformer.lessons.claims.learning import MAX_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.learning import MAX_LOSS, recorded_losses, recorded_scores
 from transformer.lessons.claims.patching import (
     changed_position,
-    compared,
-    looks_most,
-    patched_places,
-    strongest,
-    words_of,
+    effects_by_place,
+    minimal_pair,
+    most_attending_head,
+    strongest_head,
+    token_names,
 )
 from transformer.lessons.claims.paths import cut_paths, path_ranks
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.tokens import Token
 from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
-WHOLE = "the whole translation"
+WHOLE_TRANSLATION = "the whole translation"
 # The model counts as trained once its chrF reaches this fraction of its best chrF.
-LEARNED = 0.9
+LEARNED_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
-def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
+def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
     """Describe the model part or head that a figure switches off, in words and as interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
@@ -171,7 +171,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
-        name, interventions = without_of(evidence, part, kind, head)
+        name, interventions = removal_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_tokens != trace.predicted_tokens:
             # The model may have split a word into other tokens than the tokenizer does. Tokenise the model's
@@ -186,9 +186,13 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     totals: dict[str, Value] = {}
     if len(columns) > 1:
         before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
-        totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
+        totals = {f"{WHOLE_TRANSLATION} is": "less likely" if after < before else "more likely"}
     return Table(
-        "token written", (*((token,) for token in trace.predicted_tokens), WHOLE), columns, totals, trace.target_text
+        "token written",
+        (*((token,) for token in trace.predicted_tokens), WHOLE_TRANSLATION),
+        columns,
+        totals,
+        trace.target_text,
     )
 
 
@@ -197,17 +201,19 @@ def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | flo
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
-        return _written({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
+        return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
     found = samples(evidence, temperature, count)
     often = Counter(one.text for one in found)
     drawn = {text: next(one for one in found if one.text == text) for text in often}
     rows = {"greedy": beam_and_greedy(evidence, 1)[0]} | {
         f"sample {number}": one for number, one in enumerate(drawn.values(), 1)
     }
-    return _written(rows, {"samples": count, "different samples": len(drawn)}, often)
+    return _count_translations(rows, {"samples": count, "different samples": len(drawn)}, often)
 
 
-def _written(rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None) -> Table:
+def _count_translations(
+    rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None
+) -> Table:
     columns: dict[str, Sequence[Value]] = {"translation": [one.text for one in rows.values()]}
     if often is not None:
         columns["drawn"] = [
@@ -237,10 +243,10 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
     """Table of learning curve milestones: first and last losses, and the steps with 90% and 100% of the best chrF."""
-    training, held_out = noted_losses(evidence, until)
-    scores = noted_scores(evidence)
+    training, held_out = recorded_losses(evidence, until)
+    scores = recorded_scores(evidence)
     best = max(score for _, score in scores)
-    learned = next((one for one in scores if one[1] >= LEARNED * best), scores[-1])
+    learned = next((one for one in scores if one[1] >= LEARNED_SHARE * best), scores[-1])
     rows = {
         "first noted in training": (*training, nan),
         "first of sentences held out": (*held_out[0], nan),
@@ -298,7 +304,7 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 def _needed(evidence: Evidence) -> Table:
     """Table of translated words, with the source words each looks at and needs most, and the effect of hiding each."""
-    found = named_words(evidence)
+    found = compare_words(evidence)
     return Table(
         "word written",
         tuple(one.word for one in found),
@@ -317,7 +323,7 @@ def _needed(evidence: Evidence) -> Table:
 
 def _named(evidence: Evidence) -> Table:
     """Table of source words, with each word's share of the attention and the cost of hiding the word."""
-    found = named_for_all(evidence)
+    found = compare_for_sentence(evidence)
     return Table(
         "word hidden",
         tuple(found.words[at] for at in found.order),
@@ -370,7 +376,7 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 def _future(evidence: Evidence) -> Table:
     """Table of the fraction of attention that each decoder head gives to later tokens when the mask is removed."""
-    return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
+    return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
@@ -426,9 +432,9 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 def _patched(evidence: Evidence, other: str) -> Table:
     """Table of the effects of patching a few places between the lesson's sentence and another one."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
-    (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
+    at = minimal_pair(evidence, other)
+    found = effects_by_place(evidence, at)
+    (layer, head), (_, _, weight) = strongest_head(evidence, at), most_attending_head(at, changed_position(at))
     return Table(
         "taken from the other sentence",
         tuple(found),
@@ -443,9 +449,9 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     """Table of two sentences, with how strongly each prefers one next token to another."""
-    at = compared(evidence, other, step)
+    at = minimal_pair(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
-    word, instead = words_of(evidence, at)
+    word, instead = token_names(evidence, at)
     return Table(
         "sentence",
         (evidence.sentence, other),

@@ -13,7 +13,7 @@ from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, token_groups
 from transformer.files.records import Record
-from transformer.measurements.importance import BOOTSTRAP, SEED, bootstrap
+from transformer.measurements.importance import BOOTSTRAP, BOOTSTRAP_SEED, bootstrap
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 
@@ -21,7 +21,7 @@ from transformer.values.head_means import sentences_digest
 MIN_WORDS = 3
 # Methods to compare every method with: the first by rank correlation, the second by how often both rank the same word
 # first.
-ALWAYS: tuple[Method, ...] = ("erasure", "weights")
+FAST_METHODS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class AgreementStatistics(Record):
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
     """Explain one word of each sentence's translation with every method, and average the agreement.
 
-    The word is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The word is chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
@@ -68,7 +68,7 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
     Raises:
         ValueError: no sentence can be ranked.
     """
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(BOOTSTRAP_SEED)
     read: list[str] = []
     found: list[Agreement] = []
     for text in sentences:

@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 
 from transformer.analysis.aligned_pair import AlignedPair, Unit, align
-from transformer.analysis.aligner import ALIGNS, Aligner
+from transformer.analysis.aligner import MIN_ALIGNED_SHARE, Aligner
 from transformer.analysis.alignment import alignment_error_rate
 from transformer.analysis.heads.statistics import Statistics
 from transformer.errors import AtlasError
-from transformer.files.paths import measured_file
+from transformer.files.paths import measurement_file
 from transformer.files.small_files import read_small_text
-from transformer.measurements.corpus import TOGETHER, measure_part
+from transformer.measurements.corpus import BATCH_SIZE, measure_part
 from transformer.running.translator import Translator
 from transformer.training.data import read_lines
 from transformer.values.trace import Trace
@@ -24,9 +24,9 @@ from transformer.values.trace import Trace
 # Name of the file in a model folder to which `attention-atlas measure` writes.
 STATISTICS = "head_statistics.json"
 # Number of sentences on which to measure a model that has no recorded statistics.
-MEASURED = 100
+MEASURED_SENTENCES = 100
 # Number of pairs to sort by length at a time. The traces of all these pairs are in memory at once.
-AHEAD = 128
+SORTED_PAIRS = 128
 # A link in a human alignment: "1-2" is sure, "1?2" or "1p2" is possible.
 LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
 # A link in the format of Mihalcea and Pedersen 2003 ("An Evaluation Exercise for Word Alignment"): 1-based numbers of
@@ -43,11 +43,12 @@ def aligner_of(translator: Translator, sentences: Iterable[str]) -> Aligner:
     """
     statistics = _recorded(translator)
     if statistics is None:
-        part = measure_part(translator, list(islice(sentences, MEASURED)))
+        part = measure_part(translator, list(islice(sentences, MEASURED_SENTENCES)))
         statistics = Statistics(translator.version, part.sentences, part.heads) if part.sentences else None
     if statistics is None or statistics.aligner is None:
         raise ValueError(
-            f"no head of this model aligns more than {ALIGNS:.0%} of the tokens in the same way as all heads together: "
+            f"no head of this model aligns more than {MIN_ALIGNED_SHARE:.0%} of the tokens in the same way as all "
+            "heads together: "
             "name the heads to use, as in --heads cross.6.1"
         )
     return statistics.aligner
@@ -62,14 +63,14 @@ def align_all(
         For each pair in order, the alignment, or the error if the model cannot read one side of the pair.
     """
     pairs = iter(pairs)
-    while ahead := list(islice(pairs, AHEAD)):
+    while ahead := list(islice(pairs, SORTED_PAIRS)):
         found: dict[int, Trace | AtlasError] = {}
         # Batch sentences of similar length, because they finish decoding at about the same time.
         order = sorted(range(len(ahead)), key=lambda number: len(ahead[number][0]))
-        for begin in range(0, len(order), TOGETHER):
-            batch = order[begin : begin + TOGETHER]
+        for begin in range(0, len(order), BATCH_SIZE):
+            batch = order[begin : begin + BATCH_SIZE]
             texts, targets = zip(*(ahead[number] for number in batch), strict=True)
-            translator.trace_together(texts, partial(_note, found, batch), targets)
+            translator.trace_together(texts, partial(_log_progress, found, batch), targets)
         for number in range(len(ahead)):
             trace = found.pop(number)
             yield trace if isinstance(trace, AtlasError) else align(trace, aligner, unit, translator.tokenizer.codes)
@@ -81,7 +82,7 @@ def dictionary(pairs: Iterable[AlignedPair]) -> list[tuple[str, str, int]]:
     return sorted(((*words, count) for words, count in counts.items()), key=lambda each: (-each[2], each))
 
 
-class Gold:
+class GoldAlignments:
     """Human alignments read from a file; scores other alignments against them.
 
     Each line holds all links of a pair ("0-0 1-1 2?1") or a single link ("1 3 2 P").
@@ -99,7 +100,7 @@ class Gold:
         rows = [row for _, line in lines if (row := ROW.fullmatch(line))]
         by_link = bool(rows) and len(rows) == sum(bool(line.strip()) for _, line in lines)
         self._path, self._first = path, 1 if by_link else first
-        self._lines = _of_rows(rows) if by_link else [self._parsed(number, line) for number, line in lines]
+        self._lines = _links_of_rows(rows) if by_link else [self._parsed(number, line) for number, line in lines]
         if by_link and any(int(row[1]) == 0 for row in rows):
             raise ValueError(f"{path} names a pair 0: number the pairs from 1")
         self._links: tuple[set, set, set] = set(), set(), set()
@@ -142,7 +143,7 @@ class Gold:
         return sure, possible
 
 
-def _of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
+def _links_of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
     """Return each pair's sure links and possible links; both are empty for a pair that no row names."""
     found: dict[int, tuple[Links, Links]] = {}
     for row in rows:
@@ -158,11 +159,13 @@ def _recorded(translator: Translator) -> Statistics | None:
     if translator.folder is None:
         return None
     try:
-        found = Statistics.from_json(read_small_text(measured_file(translator.folder, STATISTICS)))
+        found = Statistics.from_json(read_small_text(measurement_file(translator.folder, STATISTICS)))
     except (OSError, ValueError):
         return None
     return found if found.model == translator.version else None
 
 
-def _note(found: dict[int, Trace | AtlasError], numbers: Sequence[int], place: int, trace: Trace | AtlasError) -> None:
+def _log_progress(
+    found: dict[int, Trace | AtlasError], numbers: Sequence[int], place: int, trace: Trace | AtlasError
+) -> None:
     found[numbers[place]] = trace

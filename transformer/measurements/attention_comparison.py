@@ -14,7 +14,7 @@ import torch
 
 from transformer.checkpoints.model_files import CONFIG, save_model
 from transformer.config import Attention
-from transformer.files.atomic_writes import check_output, write_text, writing
+from transformer.files.atomic_writes import check_output, write_errors_explained, write_text
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.transformer import Transformer, build
@@ -86,12 +86,12 @@ def compare_attentions(
     )
     if models is not None:
         for attention in ATTENTIONS:
-            with writing(models):
+            with write_errors_explained(models):
                 (models / attention).mkdir(parents=True, exist_ok=True)
             check_output(models / attention / CONFIG)
     for seed in range(1, seeds + 1):
         for attention in ATTENTIONS:
-            found, model = _trained(replace(config, seed=seed), attention, train, validation, tokenizer.size)
+            found, model = _train_and_measure(replace(config, seed=seed), attention, train, validation, tokenizer.size)
             log.info("%s, seed %d: %.3f, %.0f s", attention, seed, found.held_out, found.seconds)
             recorded = replace(recorded, losses=(*recorded.losses, found))
             if models is not None and seed == 1:
@@ -102,7 +102,7 @@ def compare_attentions(
     return recorded
 
 
-def _trained(
+def _train_and_measure(
     config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
 ) -> tuple[AttentionLoss, Transformer]:
     """Train a model with one kind of attention, and measure its loss on held-out text."""
@@ -111,7 +111,7 @@ def _trained(
     model = build(shape)
     batches = ContextBatches(train, tokens=config.batch_pieces, seed=config.seed)
     began = time.monotonic()
-    _learn(model, batches, config)
+    _train(model, batches, config)
     seconds = time.monotonic() - began
     model.eval()
     held_out = ContextBatches(validation, tokens=config.batch_pieces, seed=0)
@@ -119,7 +119,7 @@ def _trained(
     return AttentionLoss(attention, config.seed, parameters, mean_loss(model, held_out), seconds), model
 
 
-def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
+def _train(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
     loss = SummedLoss(model, label_smoothing=config.label_smoothing)

@@ -13,26 +13,26 @@ from typing import Protocol, Self, TypeVar
 
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.errors import AtlasError
-from transformer.files.atomic_writes import replaced
-from transformer.files.records import packed, unpacked
-from transformer.measurements.corpus_workers import cluster_at, processes_here
+from transformer.files.atomic_writes import atomic_file
+from transformer.files.records import pack, unpack
+from transformer.measurements.corpus_workers import cluster_workers, local_workers
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import Translator
 from transformer.training.data import read_lines
 from transformer.values.trace import KINDS, Kind, Trace
 
 
-class Summed(Protocol):
-    """Measurements of some sentences, which can be added; a dataclass that `packed` can serialise."""
+class Addable(Protocol):
+    """Measurements of some sentences, which can be added; a dataclass that `pack` can serialise."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
 
-Sum = TypeVar("Sum", bound=Summed)
+Total = TypeVar("Total", bound=Addable)
 # Number of sentences to measure between two saves of the state. Measuring this many takes some seconds.
-PART = 256
+PART_SIZE = 256
 # Number of sentences in a batch. A larger batch would hardly be faster, and would keep more traces in memory.
-TOGETHER = 16
+BATCH_SIZE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +58,14 @@ class PartMetrics:
 
 
 @dataclass(frozen=True)
-class SurveyState:
+class MeasurementState:
     """Saved state of an unfinished measurement.
 
     Attributes:
         model: `Translator.version` of the model.
         digest: digest of the sentences read so far.
         read: number of sentences read so far.
-        part: measurements of these sentences, serialised by `packed`.
+        part: measurements of these sentences, serialised by `pack`.
     """
 
     model: str
@@ -74,7 +74,7 @@ class SurveyState:
     part: bytes
 
 
-NOTHING = PartMetrics(0, 0, {})
+NO_METRICS = PartMetrics(0, 0, {})
 # Length of the SHA-256 digest at the beginning of a state file, in bytes.
 SEAL_BYTES = 32
 
@@ -132,13 +132,13 @@ def measure_corpus(
         AtlasError: a measuring process was killed, Ray is not installed, or there is no such cluster.
     """
     check_corpus(path)
-    so_far = in_parts(
+    so_far = measure_in_parts(
         path,
         state,
         translator.version,
         partial(_parts, translator, processes=processes, cluster=cluster),
-        NOTHING,
-        PART,
+        NO_METRICS,
+        PART_SIZE,
         report,
     )
     if not so_far.sentences:
@@ -147,15 +147,15 @@ def measure_corpus(
     return so_far
 
 
-def in_parts(
+def measure_in_parts(
     path: Path,
     state: Path,
     model: str,
-    measure: Callable[[Iterator[list[str]]], Iterator[Sum]],
-    nothing: Sum,
+    measure: Callable[[Iterator[list[str]]], Iterator[Total]],
+    nothing: Total,
     size: int,
-    report: Callable[[int, Sum], object],
-) -> Sum:
+    report: Callable[[int, Total], object],
+) -> Total:
     """Measure a file's sentences in parts, and add up the results, resuming an earlier call that was interrupted.
 
     Args:
@@ -180,9 +180,9 @@ def in_parts(
 
     for part in measure(ahead()):
         stretch = stretches.popleft()
-        _note(digest, stretch)
+        _update_digest(digest, stretch)
         read, so_far = read + len(stretch), so_far + part
-        _save(state, SurveyState(model, digest.hexdigest(), read, packed(so_far)))
+        _save(state, MeasurementState(model, digest.hexdigest(), read, pack(so_far)))
         report(read, so_far)
     return so_far
 
@@ -202,7 +202,7 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetric
 
     # Batch sentences of similar length, because they finish decoding at about the same time.
     ordered = iter(sorted(sentences, key=len))
-    while batch := list(islice(ordered, TOGETHER)):
+    while batch := list(islice(ordered, BATCH_SIZE)):
         translator.trace_together(batch, note)
     heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in measured.items() if each}
     return PartMetrics(len(measured["encoder"]), skipped, heads)
@@ -218,7 +218,7 @@ def _parts(
     if translator.folder is None:
         raise ValueError("other processes can load a model only from a folder")
     work = partial(_measure_in_process, translator.folder, translator.device)
-    workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
+    workers = local_workers(work, processes) if cluster is None else cluster_workers(cluster, work, translator.device)
     with workers as (submit, count):
         # Submit one part more than there are workers, so that no worker waits for the file. All other parts stay on
         # disk.
@@ -226,11 +226,11 @@ def _parts(
         while waiting:
             part = waiting.popleft()()
             waiting.extend(map(submit, islice(stretches, 1)))
-            yield unpacked(part, PartMetrics)
+            yield unpack(part, PartMetrics)
 
 
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
-    return packed(measure_part(_own_translator(folder, device), sentences))
+    return pack(measure_part(_own_translator(folder, device), sentences))
 
 
 @cache
@@ -240,12 +240,14 @@ def _own_translator(folder: Path, device: str) -> Translator:
     return Translator.load(folder, device)
 
 
-def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
+def _update_digest(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
     for sentence in sentences:
         digest.update(sentence.encode() + b"\n")
 
 
-def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Sum) -> tuple[int, Sum]:
+def _resume(
+    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash, nothing: Total
+) -> tuple[int, Total]:
     """Return how many sentences an earlier call read, and their measurements; skip these sentences in `sentences`."""
     advice = f"delete {state} to start again"
     try:
@@ -257,20 +259,20 @@ def _resume(state: Path, model: str, sentences: Iterator[str], digest: hashlib._
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
             raise ValueError("its seal is broken")
-        found = unpacked(content[SEAL_BYTES:], SurveyState)
-        so_far = unpacked(found.part, type(nothing))
+        found = unpack(content[SEAL_BYTES:], MeasurementState)
+        so_far = unpack(found.part, type(nothing))
     except ValueError:
         raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
     if found.model != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
-    _note(digest, islice(sentences, found.read))
+    _update_digest(digest, islice(sentences, found.read))
     if digest.hexdigest() != found.digest:
         raise ValueError(f"{state} was measured on other sentences: {advice}")
     return found.read, so_far
 
 
-def _save(path: Path, state: SurveyState) -> None:
+def _save(path: Path, state: MeasurementState) -> None:
     """Write the state file atomically: if the process is stopped while writing, the old file stays."""
-    content = packed(state)
-    with replaced(path) as new:
+    content = pack(state)
+    with atomic_file(path) as new:
         new.write_bytes(hashlib.sha256(content).digest() + content)

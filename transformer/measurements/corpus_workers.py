@@ -26,17 +26,17 @@ Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @contextmanager
-def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
+def local_workers(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
     """Start worker processes on this machine, and yield a function that submits work, and the number of processes.
 
     Raises:
         AtlasError: a process was killed.
     """
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _exit_with_parent) as pool:
 
         def submit(stretch: list[str]) -> Callable[[], bytes]:
             # Submitting work starts a process, if not all are running yet.
-            with _deaf():
+            with _interrupt_blocked():
                 return pool.submit(work, stretch).result
 
         try:
@@ -51,7 +51,7 @@ def processes_here(work: Work, count: int) -> Iterator[tuple[Submit, int]]:
 
 
 @contextmanager
-def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, int]]:
+def cluster_workers(address: str, work: Work, device: str) -> Iterator[tuple[Submit, int]]:
     """Connect to a Ray cluster, and yield a function that submits work, and the cluster's number of CPUs or GPUs.
 
     Raises:
@@ -77,7 +77,7 @@ def cluster_at(address: str, work: Work, device: str) -> Iterator[tuple[Submit, 
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _interrupt_blocked() -> Iterator[None]:
     """Block SIGINT (Ctrl-C), so that processes started meanwhile inherit the block until their imports are complete.
 
     Without this, Ctrl-C during a process's imports would print a traceback.
@@ -93,7 +93,7 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with_starter() -> None:
+def _exit_with_parent() -> None:
     """Make this process exit silently on Ctrl-C, and when its parent process no longer exists.
 
     A parent that was killed cannot notify its child processes, and their models would stay in memory.

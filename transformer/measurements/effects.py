@@ -15,7 +15,7 @@ from transformer.analysis.heads.metrics import METRICS, head_metrics
 from transformer.attribution.attribution import Target
 from transformer.attribution.direct_logits import ATTENTION, direct_logits
 from transformer.errors import TextError
-from transformer.measurements.corpus import check_corpus, in_parts
+from transformer.measurements.corpus import check_corpus, measure_in_parts
 from transformer.measurements.importance import bootstrap
 from transformer.running.translator import Translator
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
@@ -111,7 +111,7 @@ def measure_effects(
     found = NO_EFFECTS
     for text in sentences:
         try:
-            found += _measured(translator, text, weights, mode, seed, draws)
+            found += _measure_sentence(translator, text, weights, mode, seed, draws)
         except TextError:
             found += HeadEffects((), (), np.zeros(0), (text,), {})
     return found
@@ -139,14 +139,14 @@ def effects_of_file(
         for stretch in stretches:
             yield measure_effects(translator, stretch, weights=weights)
 
-    found = in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
+    found = measure_in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
     if not found.texts:
         state.unlink(missing_ok=True)
         raise ValueError(f"{path} has no sentence that the model can read: write one per line")
     return found
 
 
-def _measured(
+def _measure_sentence(
     translator: Translator, text: str, weights: Weights | None, mode: Mode, seed: int, draws: int
 ) -> HeadEffects:
     trace = translator.trace(text, details=True)
@@ -160,7 +160,7 @@ def _measured(
         for name, each in head_metrics(trace, kind, translator.tokenizer.key_scores(kind)).values.items():
             values[name][kind] = each
     if translator.config.norm == "pre":
-        values["written"] = _written(trace, translator.weights() if weights is None else weights, values["off"])
+        values["written"] = _logit_effects(trace, translator.weights() if weights is None else weights, values["off"])
     return HeadEffects(
         (text,),
         (trace.target_text,),
@@ -170,7 +170,7 @@ def _measured(
     )
 
 
-def _written(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
+def _logit_effects(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
     """Return each head's mean contribution to a written token's logit, [L, H] by attention kind."""
     positions = range(len(trace.predicted_tokens))
     found = direct_logits(trace, weights, [Target((position,)) for position in positions])

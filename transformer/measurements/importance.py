@@ -18,12 +18,12 @@ from transformer.values.head_means import sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
 from transformer.values.kinds import KINDS, Kind
 
-DRAWS = 2000
-SEED = 0
+BOOTSTRAP_DRAWS = 2000
+BOOTSTRAP_SEED = 0
 # Ends of the confidence interval, as percentiles.
 INTERVAL = (2.5, 97.5)
 # Description of the confidence interval in files.
-BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
+BOOTSTRAP = f"95 % percentile bootstrap over sentences, {BOOTSTRAP_DRAWS} draws, seed {BOOTSTRAP_SEED}"
 # Fields that have one value per attention kind.
 BY_KIND = ("measured", "estimated", "magnitude")
 
@@ -111,8 +111,9 @@ def bootstrap(values: np.ndarray) -> Estimate:
 
     Sentences with NaN are excluded. If all values are NaN, the mean is NaN.
     """
-    drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
-    # [DRAWS, N] x [N, ...]: multiplying by how often each value was drawn avoids a copy of all values for every draw.
+    drawn = np.random.default_rng(BOOTSTRAP_SEED).integers(len(values), size=(BOOTSTRAP_DRAWS, len(values)))
+    # [BOOTSTRAP_DRAWS, N] x [N, ...]: multiplying by how often each value was drawn avoids a copy of all values for
+    # every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     known = np.isfinite(values)
     if known.all():

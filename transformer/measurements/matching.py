@@ -16,7 +16,7 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.errors import AtlasError, TextError
 from transformer.files.records import Record
-from transformer.measurements.corpus import TOGETHER, check_corpus, in_parts
+from transformer.measurements.corpus import BATCH_SIZE, check_corpus, measure_in_parts
 from transformer.measurements.importance import BOOTSTRAP, bootstrap
 from transformer.model.devices import available_devices
 from transformer.model.transformer import build
@@ -78,7 +78,7 @@ class HeadMatches(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class SentenceSimilarities:
     """Head similarities for some sentences, float32 [sentences, heads of A, heads of B] by attention kind.
 
     Attributes:
@@ -91,13 +91,15 @@ class Measured:
     matched: dict[Kind, np.ndarray]
     random: dict[Kind, np.ndarray]
 
-    def __add__(self, other: Measured) -> Measured:
-        return Measured(
-            self.skipped + other.skipped, _joined(self.matched, other.matched), _joined(self.random, other.random)
+    def __add__(self, other: SentenceSimilarities) -> SentenceSimilarities:
+        return SentenceSimilarities(
+            self.skipped + other.skipped,
+            _concatenate(self.matched, other.matched),
+            _concatenate(self.random, other.random),
         )
 
 
-def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
+def shared_kinds(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
     """Return the attention kinds that can be compared between two models, for a text that model `a` reads.
 
     Raises:
@@ -111,7 +113,7 @@ def kinds_of_both(a: Translator, b: Translator, text: str) -> tuple[Kind, ...]:
     return KINDS if _same_target(a, b, text)[1] else ("encoder",)
 
 
-def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
+def second_trace(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Trace:
     """Return model B's trace of the same text, with model A's translation if both models write the same language.
 
     Args:
@@ -129,7 +131,7 @@ def read_by_second(a: Translator, runs: Runs, b: Translator, trace: Trace) -> Tr
     return runs.get(TraceRun(text, target if same else None))
 
 
-def untrained(translator: Translator, seed: int = 0) -> Translator:
+def untrained_model(translator: Translator, seed: int = 0) -> Translator:
     """Return a model of the same shape and vocabulary with random weights, on a device of this machine."""
     devices = available_devices()
     with torch.random.fork_rng():
@@ -148,7 +150,7 @@ def match_heads(
     b: Translator,
     path: Path,
     state: Path,
-    report: Callable[[int, Measured], object] = lambda read, so_far: None,
+    report: Callable[[int, SentenceSimilarities], object] = lambda read, so_far: None,
 ) -> HeadMatches:
     """Match the heads of two models over a file's sentences, resuming an earlier call that was interrupted.
 
@@ -162,15 +164,15 @@ def match_heads(
         ValueError: as in `measure_corpus`, or the models read different languages.
     """
     check_corpus(path)
-    kinds_of_both(a, b, "")
-    random = untrained(b)
+    shared_kinds(a, b, "")
+    random = untrained_model(b)
 
-    def measure(stretches: Iterator[list[str]]) -> Iterator[Measured]:
+    def measure(stretches: Iterator[list[str]]) -> Iterator[SentenceSimilarities]:
         for stretch in stretches:
             yield _measure(a, b, random, stretch)
 
-    nothing = Measured(0, {}, {})
-    found = in_parts(path, state, f"{a.version} {b.version}", measure, nothing, TOGETHER, report)
+    nothing = SentenceSimilarities(0, {}, {})
+    found = measure_in_parts(path, state, f"{a.version} {b.version}", measure, nothing, BATCH_SIZE, report)
     if not found.matched:
         raise ValueError(f"{path} has no sentence that both models can read: write one per line")
     counts = a.config.heads, b.config.heads
@@ -205,24 +207,24 @@ def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int
     )
 
 
-def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequence[str]) -> Measured:
-    found: list[Measured] = []
+def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequence[str]) -> SentenceSimilarities:
+    found: list[SentenceSimilarities] = []
 
     def note(number: int, trace: Trace | AtlasError) -> None:
         try:
             if isinstance(trace, AtlasError):
                 raise trace
-            kinds = kinds_of_both(a, b, trace.source_text)
-            others = [read_by_second(a, model, model, trace) for model in (b, random)]
+            kinds = shared_kinds(a, b, trace.source_text)
+            others = [second_trace(a, model, model, trace) for model in (b, random)]
             both: list[dict[Kind, np.ndarray]] = [
                 {kind: similarities(trace, other, kind).astype(np.float32)[None] for kind in kinds} for other in others
             ]
-            found.append(Measured(0, *both))
+            found.append(SentenceSimilarities(0, *both))
         except TextError:
-            found.append(Measured(1, {}, {}))
+            found.append(SentenceSimilarities(1, {}, {}))
 
     a.trace_together(sentences, note)
-    return sum(found, start=Measured(0, {}, {}))
+    return sum(found, start=SentenceSimilarities(0, {}, {}))
 
 
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
@@ -235,7 +237,7 @@ def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
     ).target.name == wanted
 
 
-def _joined(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
+def _concatenate(first: dict[Kind, np.ndarray], second: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
     """Concatenate similarities by sentence, for attention kinds in both; if one argument is empty, return the other."""
     if not (first and second):
         return first or second

@@ -12,10 +12,10 @@ import numpy as np
 from transformer.ablation.estimate import Estimate, rank_correlation
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import attribution_graph, pruned, runner_up
+from transformer.attribution.graph import attribution_graph, prune, runner_up
 from transformer.attribution.paths import path_effects
 from transformer.files.records import Record
-from transformer.measurements.importance import BOOTSTRAP, SEED, bootstrap
+from transformer.measurements.importance import BOOTSTRAP, BOOTSTRAP_SEED, bootstrap
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 
@@ -53,7 +53,7 @@ class PathStatistics(Record):
 def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathStatistics:
     """Cut every path in the attribution graph of one token per sentence, and average the agreement.
 
-    The token is chosen at random with the seed `SEED`, so that no position in the sentence is preferred.
+    The token is chosen at random with the seed `BOOTSTRAP_SEED`, so that no position in the sentence is preferred.
 
     Args:
         translator: the model.
@@ -62,7 +62,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
     Raises:
         ValueError: there is no sentence.
     """
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng(BOOTSTRAP_SEED)
     read, found, counts = [], [], []
     for text in islice(sentences, MAX_SENTENCES):
         trace = translator.trace(text, details=True)
@@ -87,6 +87,6 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
 def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
     """Return the rank correlation and sign agreement of predicted and measured effects, and the number of paths."""
     graph = attribution_graph(run, target)
-    edges = list(pruned(graph).edges)
+    edges = list(prune(graph).edges)
     predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))
     return rank_correlation(predicted, measured), float((np.sign(predicted) == np.sign(measured)).mean()), len(edges)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.ablation.removal import without
+from transformer.ablation.removal import without_heads
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.files.records import Record
 from transformer.training.data import Pair
@@ -79,7 +79,7 @@ def quality_curves(
     for name, order in orders.items():
         for removed in sorted({*range(0, len(order), every), len(order)}):
             translations = translate_all(
-                model, checkpoint.tokenizer, sources, device, interventions=without(order[:removed])
+                model, checkpoint.tokenizer, sources, device, interventions=without_heads(order[:removed])
             )
             scores = score(translations, pairs)
             yield Quality(name, removed, scores.bleu, scores.chrf)

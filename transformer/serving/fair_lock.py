@@ -12,14 +12,14 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 # Seconds that a run may compute before it lets waiting runs go first.
-SLICE = 0.3
+TIME_SLICE = 0.3
 
 
-class LeftError(Exception):
+class DisconnectedError(Exception):
     """The client of a run has disconnected."""
 
 
-class Turn:
+class FairLock:
     """Fair lock: only one run computes at a time, in order of arrival. Each instance belongs to one event loop.
 
     Args:
@@ -37,7 +37,7 @@ class Turn:
 
         Args:
             compute: function to run. It receives another function, to be called between its steps. That function lets
-                waiting runs go first after `SLICE` seconds, and raises LeftError when the client has disconnected.
+                waiting runs go first after `TIME_SLICE` seconds, and raises LeftError when the client has disconnected.
 
         Returns:
             The result of `compute`.
@@ -48,11 +48,11 @@ class Turn:
 
             def between_steps() -> None:
                 nonlocal began
-                if monotonic() - began >= SLICE:
+                if monotonic() - began >= TIME_SLICE:
                     asyncio.run_coroutine_threadsafe(self._make_way(), loop).result()
                     began = monotonic()
                 if left.is_set():
-                    raise LeftError
+                    raise DisconnectedError
 
             running = loop.run_in_executor(self._threads, compute, between_steps)
             try:

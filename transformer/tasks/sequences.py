@@ -11,7 +11,7 @@ from transformer.errors import TaskError
 from transformer.tasks.task import Task, Tokens
 
 LETTERS = tuple(string.ascii_lowercase[:16])
-TIMES = 3
+REPETITIONS = 3
 
 
 class Letters(Task):
@@ -53,12 +53,15 @@ class RepeatedPattern(Letters):
     """
 
     longest_source = 5
-    longest_target = TIMES * longest_source
+    longest_target = REPETITIONS * longest_source
     example = "dacb"
 
     def __init__(self) -> None:
         super().__init__(
-            "pattern", "Repeated pattern", f"Write the pattern {TIMES} times.", lambda source: source * TIMES
+            "pattern",
+            "Repeated pattern",
+            f"Write the pattern {REPETITIONS} times.",
+            lambda source: source * REPETITIONS,
         )
 
     def draw(self, rng: np.random.Generator) -> Tokens:

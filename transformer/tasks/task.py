@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 
 # Tokens of one side of an item, without the end symbol.
 Tokens = tuple[str, ...]
 # Id of a task's first symbol; padding, unknown, start and end have the ids before it.
-FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
+FIRST_ID = 1 + max(OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end)
 
 
 @dataclass(frozen=True)

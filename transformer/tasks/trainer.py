@@ -22,14 +22,14 @@ from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
 
 # Number of training items on which a snapshot is tested if there are too many to list.
-SEEN = 64
+TESTED_ITEMS = 64
 # Protects torch's global random generator, which initialises the weights, because all threads share it.
-SEEDED = threading.Lock()
+SEED_LOCK = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
     """Return an untrained model, initialised from the seed without changing torch's global random state."""
-    with SEEDED, torch.random.fork_rng(devices=[]):
+    with SEED_LOCK, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)
 
@@ -55,7 +55,7 @@ class TaskTrainer:
         self.watched: Item = (
             max(self.items.held_out, key=lambda item: len(item.source)) if watched is None else self.task.parse(watched)
         )
-        self._seen = self.items.trained or self.items.training(0, SEEN)
+        self._seen = self.items.trained or self.items.training(0, TESTED_ITEMS)
         self._moments = frozenset(config.snapshot_steps)
         self.reset()
 

@@ -16,8 +16,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer.files.small_files import MAX_FILE_BYTES, read_small
 from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.byte_vocabulary import FILES, ByteVocabulary, read_byte_vocabulary
-from transformer.text.spelling import Spelling, spelt_in_part
-from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, has_shape, inner_span
+from transformer.text.spelling import Spelling, has_partial_character
+from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, inner_span, is_visible
 from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
@@ -27,7 +27,7 @@ END_OF_TEXT = "<|endoftext|>"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _readable(spelt: str) -> str:
+def _visible_spelling(spelt: str) -> str:
     """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
     Incomplete and invisible characters, and the character that serves as the space mark, are written as bytes such as
@@ -38,7 +38,7 @@ def _readable(spelt: str) -> str:
         SPACE_MARK
         if character == " "
         else character
-        if has_shape(character) and character != SPACE_MARK
+        if is_visible(character) and character != SPACE_MARK
         else "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8", errors="surrogateescape"))
         for character in content
     )
@@ -88,7 +88,7 @@ class ByteTokenizer:
         self._prefix_space = found.prefix_space
         merges = _merges(found)
         self._spelt = self._spelled(found)
-        self.texts = tuple(map(_readable, self._spelt))
+        self.texts = tuple(map(_visible_spelling, self._spelt))
         self.size = len(self._spelt)
         if rows is not None and rows < self.size:
             raise ValueError(
@@ -149,7 +149,7 @@ class ByteTokenizer:
     @cached_property
     def _spelling(self) -> Spelling:
         spelt = {number: self._bytes([number]) for number in range(self.size)}
-        return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
+        return Spelling({number: part for number, part in spelt.items() if has_partial_character(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
         """Tokenize a text, and append the end symbol if `end`.

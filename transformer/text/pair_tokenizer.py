@@ -48,7 +48,7 @@ class PairTokenizer:
         if ONE_FILE in files:
             whole = WholeTokenizer(files[ONE_FILE])
             segmenters: Sequence[Segmenter] = (whole, whole)
-            source_ids = target_ids = _numbered(whole.ids, ONE_FILE)
+            source_ids = target_ids = _tokens_by_id(whole.ids, ONE_FILE)
         else:
             segmenters = tuple(SentencepieceModel(files[name], name) for name in (SOURCE, TARGET))
             source_ids = read_ids(files[IDS], IDS)
@@ -227,10 +227,10 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
     ids = json_object(content, name)
     if not ids or any(type(number) is not int for number in ids.values()):
         raise ValueError(f"{name} is not a JSON object that gives every token a number")
-    return _numbered(ids, name)
+    return _tokens_by_id(ids, name)
 
 
-def _numbered(ids: dict[str, int], name: str) -> dict[str, int]:
+def _tokens_by_id(ids: dict[str, int], name: str) -> dict[str, int]:
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{name} does not number its {len(ids):,} tokens from 0 to {len(ids) - 1:,}, each once")
     return ids

@@ -13,7 +13,7 @@ CONTINUATION = (0x80, 0xBF)
 # Range of the next byte after the given bytes (Unicode 15, table 3-7). The limits exclude overlong encodings,
 # surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which stands for an invalid character, and the
 # noncharacters U+FFFE and U+FFFF.
-POSSIBLE = {
+CONTINUATIONS = {
     b"\xe0": (0xA0, 0xBF),
     b"\xed": (0x80, 0x9F),
     b"\xf0": (0x90, 0xBF),
@@ -21,11 +21,11 @@ POSSIBLE = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# Representative of all states outside POSSIBLE, by number of missing bytes.
-ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
+# Representative of all states outside CONTINUATIONS, by number of missing bytes.
+REPRESENTATIVES = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
-def spelt_in_part(spelt: bytes) -> bool:
+def has_partial_character(spelt: bytes) -> bool:
     """Whether a token's bytes contain an incomplete character."""
     try:
         return "\ufffd" in spelt.decode("utf-8")
@@ -115,7 +115,7 @@ def _after(state: State, spelt: bytes) -> State | None:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:
                 return None
         else:
-            low, high = POSSIBLE.get(state, CONTINUATION)
+            low, high = CONTINUATIONS.get(state, CONTINUATION)
             if not low <= byte <= high:
                 return None
         state += bytes([byte])
@@ -123,6 +123,6 @@ def _after(state: State, spelt: bytes) -> State | None:
         lacking = (lead >= 0xC2) + (lead >= 0xE0) + (lead >= 0xF0) + 1 - len(state)
         if not lacking:
             state = WHOLE
-        elif state not in POSSIBLE:
-            state = ALIKE[lacking]
+        elif state not in CONTINUATIONS:
+            state = REPRESENTATIVES[lacking]
     return state

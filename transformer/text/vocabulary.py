@@ -20,7 +20,7 @@ BYTE = re.compile("<0x([0-9A-F]{2})>")
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
-WHITE = re.compile("|".join(SIGNS))
+WHITE_SPACE = re.compile("|".join(SIGNS))
 # Code at the beginning of a source text that chooses a multilingual model's target language: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
 # Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
@@ -39,11 +39,11 @@ def label_parts(token: Token, text: str) -> tuple[str, str]:
     """
     if token.special:
         return "", token.text if token.role == "symbol" else f"{token.text} {token.role}"
-    spelling = WHITE.sub(lambda found: SIGNS[found[0]], token.text)
+    spelling = WHITE_SPACE.sub(lambda found: SIGNS[found[0]], token.text)
     if token.span is None or not (token.role == "unknown" or BYTE.search(spelling)):
         return "", spelling
     covered = text[slice(*token.span)]
-    return covered if any(map(has_shape, covered)) else "", spelling
+    return covered if any(map(is_visible, covered)) else "", spelling
 
 
 def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def has_shape(character: str) -> bool:
+def is_visible(character: str) -> bool:
     """Whether a character is visible: not white space, a control or format character, or a surrogate."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
@@ -95,7 +95,7 @@ class Symbols:
 
 
 # Special tokens of the vocabularies made by `transformer.training`.
-OWN = Symbols(pad=0, unknown=1, start=2, end=3)
+OWN_SYMBOLS = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
 def target_codes(texts: Iterable[str]) -> tuple[str, ...]:

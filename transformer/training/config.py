@@ -41,7 +41,7 @@ def option(
     return field(default=default, metadata={"help": help, "bounds": given})
 
 
-HOLDS = {
+COMPARISONS = {
     "at least": lambda value, bound: value >= bound,
     "above": lambda value, bound: value > bound,
     "below": lambda value, bound: value < bound,
@@ -64,7 +64,7 @@ def check_options(config: Any) -> None:
         if not -math.inf < value < math.inf:
             raise ValueError(f"{name} must be a number, not {value}")
         for words, bound in each.metadata["bounds"].items():
-            if not HOLDS[words](value, bound):
+            if not COMPARISONS[words](value, bound):
                 raise ValueError(f"{name} must be {words} {bound}, not {value}")
 
 

@@ -113,7 +113,7 @@ def without_case_and_punctuation(pair: Pair) -> Pair:
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
-def _bare(text: str) -> str:
+def _letters_only(text: str) -> str:
     """Return the text in lower case, without punctuation and spaces."""
     return "".join(character for character in text.lower() if character.isalnum())
 
@@ -125,15 +125,15 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
     """
     shared = []
     for side in range(2):
-        seen = {_bare(pair[side]) for pair in training}
-        shared += [pair[side] for pair in held_out if _bare(pair[side]) in seen]
+        seen = {_letters_only(pair[side]) for pair in training}
+        shared += [pair[side] for pair in held_out if _letters_only(pair[side]) in seen]
     return shared
 
 
-def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
+def without_held_out(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that have no held-out sentence on either side, compared as in `overlap`."""
-    sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
-    return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
+    sources, targets = ({_letters_only(pair[side]) for pair in held_out} for side in range(2))
+    return [pair for pair in pairs if _letters_only(pair[0]) not in sources and _letters_only(pair[1]) not in targets]
 
 
 def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator) -> list[Pair]:

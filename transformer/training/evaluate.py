@@ -24,9 +24,9 @@ from transformer.training.data import Pair, read_rows, without_case_and_punctuat
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Number of sentences per batch. A GPU is not busy with fewer; a CPU gains nothing from more.
-BATCH = {"cuda": 512, "mps": 64, "cpu": 64}
+BATCH_SIZES = {"cuda": 512, "mps": 64, "cpu": 64}
 # Ranges of the number of words in the source.
-LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
+LENGTH_RANGES = ((1, 5), (6, 12), (13, 20), (21, 40))
 BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
@@ -104,7 +104,7 @@ def evaluate(
 def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
     """Return BLEU (Papineni et al. 2002) and chrF (Popović 2015) against the targets, by sacrebleu (Post 2018)."""
     by_length = {}
-    for least, most in LENGTHS:
+    for least, most in LENGTH_RANGES:
         members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
         if members:
             by_length[f"{least}-{most}"] = _length_scores(
@@ -149,7 +149,7 @@ def translate_all(
     readable = (index for index, each in enumerate(located) if not all(token.special for token in each))
     order = sorted(readable, key=lambda index: len(tokens[index]))
     translations = [""] * len(tokens)
-    size = BATCH[torch.device(device).type]
+    size = BATCH_SIZES[torch.device(device).type]
     for start in range(0, len(order), size):
         members = order[start : start + size]
         rows = [torch.tensor(tokens[index]) for index in members]

@@ -12,7 +12,7 @@ import numpy as np
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
-from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without
+from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without_held_out
 from transformer.training.run_folder import DataName, RunFolder
 
 # Largest number of copies of a pair, and of tokens in a context. The corpora need no more, and a mistyped number could
@@ -166,7 +166,7 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
     given, watched = len(pairs), read_pairs(validation)
-    pairs = without(pairs, [*watched, *(pair for path in held_out for pair in read_pairs(path))])
+    pairs = without_held_out(pairs, [*watched, *(pair for path in held_out for pair in read_pairs(path))])
     log.info("%d pairs, %d left out because they are held out", len(pairs), given - len(pairs))
     if not pairs:
         raise ValueError("every pair of the data is also held out: give other files to --data")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.checkpoints.model_files import current_name, read_step
 from transformer.checkpoints.model_texts import CURVE, RUN_MODEL, STEP_WEIGHTS
-from transformer.files.atomic_writes import replaced, writing
+from transformer.files.atomic_writes import atomic_file, write_errors_explained
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
@@ -78,9 +78,9 @@ class RunFolder:
         Raises:
             OSError: the folder cannot be written.
         """
-        with writing(self.path):
+        with write_errors_explained(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        with replaced(self.path / VOCABULARY) as file:
+        with atomic_file(self.path / VOCABULARY) as file:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> TokenData | Contexts:

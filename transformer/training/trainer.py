@@ -29,7 +29,7 @@ from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
 # Settings that may differ when a run is resumed: its end, and how often and how many checkpoints are saved.
-MOVABLE = ("steps", "cooldown", "average", "save_minutes")
+CHANGEABLE_SETTINGS = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
 
@@ -243,7 +243,7 @@ class Trainer:
         # The config of older runs has no positions.
         began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
-            if value != began[name] and name not in MOVABLE:
+            if value != began[name] and name not in CHANGEABLE_SETTINGS:
                 raise ValueError(
                     f"the run in {self.folder.path} was started with {name} {progress['config'][name]}, not {value}: "
                     "use the original value, or use another folder"
@@ -254,8 +254,8 @@ class Trainer:
                 f"the run in {self.folder.path} has already taken {self.step} steps, more than {self.config.steps}: "
                 "give a larger --steps, or use another folder"
             )
-        copy_weights(strip(state.tensors, "weights."), self.model)
-        self.optimizer.load_state(strip(state.tensors, "optimizer."))
+        copy_weights(without_prefix(state.tensors, "weights."), self.model)
+        self.optimizer.load_state(without_prefix(state.tensors, "optimizer."))
         log.info("continuing at step %d", self.step)
 
     def _tidy(self, state: TrainingState | None) -> None:
@@ -295,6 +295,6 @@ class Trainer:
         self.curve.add(row, validation)
 
 
-def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def without_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names begin with a prefix, by their names without it."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
-from pages.ui.backpropagation.gradient_runs import difference_of
+from pages.ui.backpropagation.gradient_runs import finite_difference_of
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
-from pages.ui.charts.tables import numbered, show_table
+from pages.ui.charts.tables import numbered_labels, show_table
 from pages.ui.components.save_as import show_clickable, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
@@ -50,22 +50,22 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
     ):
         whole = shown.values.size > MAX_CELLS
         if whole:
-            _whole(stage, shown)
+            _show_image(stage, shown)
         else:
-            _map(stage, shown, row, column)
+            _show_map(stage, shown, row, column)
     if whole:
         with picture:
             st.caption(
                 "This map shows the entries around the chosen one. Click an entry, or use the boxes to reach any other."
             )
-            _map(stage, shown, row, column)
+            _show_map(stage, shown, row, column)
     with numbers:
-        _boxes(shown, row, column)
-        _number(stage, shown, reading, row, column)
-    _sum(stage, shown, reading, row, column)
+        _show_boxes(shown, row, column)
+        _show_number(stage, shown, reading, row, column)
+    _show_sum(stage, shown, reading, row, column)
 
 
-def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
+def _show_image(stage: GradientStage, shown: GradientMatrix) -> None:
     """Show a large gradient as one image; the cells are too small to click."""
     show_plotly(
         heatmap(
@@ -81,7 +81,7 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
     )
 
 
-def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
+def _show_map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
     """Show the gradient as a clickable map; a large gradient is cropped to a window around the chosen entry."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
@@ -92,7 +92,8 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     tops, lefts = slice(None), slice(None)
     if values.size > MAX_CELLS:
         tops, lefts = (
-            slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
+            slice(start, start + size)
+            for size, start in zip(WINDOW, _window_start((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
     chart = matrix(
@@ -116,7 +117,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     )
 
 
-def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
+def _window_start(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the first row and column of a window centred on a cell and kept within the matrix."""
     top, left = (
         max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
@@ -124,7 +125,7 @@ def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
     return top, left
 
 
-def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
+def _show_boxes(shown: GradientMatrix, row: int, column: int) -> None:
     """Show select boxes for the entry's row and column, and a button that jumps to the largest entry."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
@@ -133,7 +134,7 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
         ):
             if size == 1:
                 continue
-            names = [str(number) for number in range(size)] if labels is None else numbered(labels)
+            names = [str(number) for number in range(size)] if labels is None else numbered_labels(labels)
             key = key_for(f"backward_{name}", names)
 
             def store(key: str = key, name: str = name, other: dict[str, int] = other) -> None:
@@ -150,13 +151,13 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
         st.button("The largest", **setting(BackpropagationParams, row=0, column=0))
 
 
-def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+def _show_number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
     """Show the entry computed by hand, by autograd and by finite difference, and the value of the differentiated
     number.
     """
     at = row, int(shown.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
-    difference = difference_of(reading, stage, *at)
+    difference = finite_difference_of(reading, stage, *at)
     first, second = st.columns(2), st.columns(2)
     first[0].metric("By hand", typeset(by_hand, DIGITS))
     first[1].metric(
@@ -181,7 +182,7 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
     )
 
 
-def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+def _show_sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
     """Show the entry's formula as a sum with the numbers filled in."""
     if stage.terms_of is None:
         st.caption("This gradient comes from another layer. To see how, choose that layer above.")

@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset, when_chosen
 from pages.ui.text.glossary import explain, explain_words_of
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import folded, shape_in_letters, sizes
+from pages.ui.text.shapes import shape_in_letters, sizes, split_formula
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
@@ -74,7 +74,7 @@ def show_gradient(reading: Reading) -> None:
     chosen = session.params(BackpropagationParams).stage
     at = keys.index(chosen) if chosen in keys else 0
     _pick_stage(listed, at, reading.languages)
-    _large(listed, at, reading)
+    _show_stage(listed, at, reading)
 
 
 def _open(key: str) -> None:
@@ -100,7 +100,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
     labels = [
-        f"{number} of {len(listed)}: {named(stage)} ({titles[section_of(stage.key)]})"
+        f"{number} of {len(listed)}: {stage_title(stage)} ({titles[section_of(stage.key)]})"
         for number, stage in enumerate(listed, 1)
     ]
     chosen = key_for("backward_number", labels)
@@ -123,7 +123,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
         )
 
 
-def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
+def _show_stage(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
     """Show one gradient with its formula and shape, the chosen entry, and a table of all values."""
     stage, config, trace = listed[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
@@ -134,7 +134,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
         f"`{shape_in_letters(stage.letters, letters)}`",
         help=explain_words_of(stage.name),
     )
-    formula.latex(folded(stage.formula))
+    formula.latex(split_formula(stage.formula))
     shown = gradient_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
     show_entry(stage, shown, reading)
     show_numbers(
@@ -144,7 +144,7 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
     )
 
 
-def named(stage: GradientStage) -> str:
+def stage_title(stage: GradientStage) -> str:
     """Return a stage's name; for a parameter, add its symbol in every spelling that a user may search for."""
     found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
     if not found:

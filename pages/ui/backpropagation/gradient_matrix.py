@@ -9,7 +9,7 @@ import pandas as pd
 
 from attention_atlas.browser.labels import row_labels
 from attention_atlas.browser.token_labels import entry_label
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.text.shapes import letter_titles, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.stage import GradientStage
@@ -90,7 +90,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
     if count > MAX_TERMS:
         order = np.abs(terms.products).argsort()[::-1][:LARGEST]
     if letter in ("S", "T"):
-        names = numbered(token_labels(trace, letter))
+        names = numbered_labels(token_labels(trace, letter))
     elif letter == "V":
         names = {int(token): entry_label(tokenizer, int(token)) for token in order}
     else:

@@ -12,7 +12,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import LossInputs, parameters_of
-from transformer.backpropagation.norm_placement import GradientSizes, fresh_sizes, gradient_sizes
+from transformer.backpropagation.norm_placement import GradientSizes, gradient_sizes, initial_gradient_sizes
 from transformer.backpropagation.sentence import SentenceGradients, sentence_batch, sentence_gradients
 from transformer.backpropagation.stage import GradientStage
 from transformer.running.runs.trace import TraceRun
@@ -97,8 +97,8 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
         batch, config = self.loss.batch(trace), runs.config
         models: dict[str, Callable[[], GradientSizes]] = {
             TRAINED: lambda: gradient_sizes(parameters_of(runs.weights()), config, batch),
-            PRE: lambda: fresh_sizes(config, "pre", batch),
-            POST: lambda: fresh_sizes(config, "post", batch),
+            PRE: lambda: initial_gradient_sizes(config, "pre", batch),
+            POST: lambda: initial_gradient_sizes(config, "post", batch),
         }
         sizes = {}
         for name, measure in models.items():
@@ -107,7 +107,7 @@ class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
         return sizes
 
 
-def asked(reading: Reading) -> Loss:
+def chosen_loss(reading: Reading) -> Loss:
     """Return the loss that the user chose on the page."""
     params = session.params(BackpropagationParams)
     step = min(params.step, len(reading.trace.predicted_tokens)) - 1
@@ -116,15 +116,15 @@ def asked(reading: Reading) -> Loss:
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
     """Return all gradients of the chosen loss, with the intermediate values of the two given layers."""
-    return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
+    return reading.runs.get(SentenceGradientsRun(chosen_loss(reading), encoder_layer, decoder_layer))
 
 
-def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
+def finite_difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
     """Return the finite-difference estimate of one entry of a stage's gradient."""
     point = stage.point
-    return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
+    return reading.runs.get(DifferenceRun(chosen_loss(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
     """Return the gradient norms of this model and of newly initialised pre-norm and post-norm models."""
-    return reading.runs.get(GradientSizesRun(asked(reading)))
+    return reading.runs.get(GradientSizesRun(chosen_loss(reading)))

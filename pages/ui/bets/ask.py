@@ -11,8 +11,8 @@ from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
 MAX_GUESS = 999_999.0
-# The first KEYED choices have a keyboard shortcut: their number.
-KEYED = 9
+# The first SHORTCUT_COUNT choices have a keyboard shortcut: their number.
+SHORTCUT_COUNT = 9
 
 
 def ask(question: Question, key: str, answered: Callable[[str], None], *, in_rows: bool = False) -> None:
@@ -30,7 +30,7 @@ def ask(question: Question, key: str, answered: Callable[[str], None], *, in_row
                 markdown(choice),
                 key=f"{key}_choice_{number}",
                 width="content" if in_rows else "stretch",
-                shortcut=None if in_rows or number > KEYED else str(number),
+                shortcut=None if in_rows or number > SHORTCUT_COUNT else str(number),
                 on_click=answered,
                 args=(str(number),),
             )

@@ -9,11 +9,11 @@ from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
 # Maximum number of choices in a vote: as many as fit on a phone screen.
-MAX_VOTED = 6
+MAX_VOTE_CHOICES = 6
 
 
 @dataclass(frozen=True)
-class Settled:
+class BetAnswer:
     """The answer to a bet.
 
     Attributes:
@@ -27,10 +27,10 @@ class Settled:
     reason: str
     shares: tuple[float, ...] = ()
 
-    def for_vote(self) -> Settled:
+    def for_vote(self) -> BetAnswer:
         """Return a copy limited to the MAX_VOTED best choices, in their original order."""
         question, worth = self.question, self.question.worth
-        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
+        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTE_CHOICES])
         choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
         some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in kept))
         return replace(self, question=some, shares=tuple(self.shares[at] for at in kept if self.shares))
@@ -49,7 +49,7 @@ class Bet:
 
     asks: str
     choices: tuple[str, ...]
-    settle: Callable[[], Settled]
+    settle: Callable[[], BetAnswer]
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
@@ -58,6 +58,8 @@ class Bet:
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 
 
-def settled(choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()) -> Settled:
+def answer_of_worth(
+    choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()
+) -> BetAnswer:
     """Return an answer whose correct choice is the one with the highest worth."""
-    return Settled(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)
+    return BetAnswer(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)

@@ -23,7 +23,7 @@ from transformer.lessons.result import Question
 
 # Session-state key for the choice that was already clicked in the figure when the bet was accepted. This click does not
 # count as an answer.
-BEFORE = "_bet_before"
+SHOWN_BEFORE = "_bet_before"
 
 draw_score = component("bets/score")
 
@@ -40,24 +40,24 @@ def show_bet(
         pinned: positions that the user clicked in the page's map; used if `clicked` is None.
         opened: whether the bet is always open, on a page that shows the reason itself.
     """
-    bet = _bet(name, reading)
+    bet = _bet_of_page(name, reading)
     if bet is None:
         return None
     note_bet(bet)
     answer = session.params(BetParams).on(name)
     clicked = clicked or bet.choice_at(pinned)
-    if not opened and not _taken(name, bet.asks, clicked):
+    if not opened and not _is_accepted(name, bet.asks, clicked):
         return None
-    if not answer and clicked in bet.choices and clicked != st.session_state.get(BEFORE):
+    if not answer and clicked in bet.choices and clicked != st.session_state.get(SHOWN_BEFORE):
         answer = str(bet.choices.index(clicked) + 1)
         session.update(BetParams, answer=answer)
         session.rewrite_address()
     with st.container(border=True, key="bet"):
         st.markdown(f"**{markdown(bet.asks)}**")
         if not answer:
-            ask(Question(bet.choices, 0), "bet", _answered(name), in_rows=True)
+            ask(Question(bet.choices, 0), "bet", _answer_callback(name), in_rows=True)
             with st.container(horizontal=True, gap="small"):
-                st.button("Show me", key="bet_show", type="tertiary", on_click=_answered(name), args=(SHOWN,))
+                st.button("Show me", key="bet_show", type="tertiary", on_click=_answer_callback(name), args=(SHOWN,))
                 if not opened:
                     _close()
             return None
@@ -80,7 +80,7 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
         judged: the verdict on the user's last action; None before the first one.
         about: the subject of the bet, which identifies it for the score.
     """
-    if not _taken(name, asks):
+    if not _is_accepted(name, asks):
         return
     with st.container(border=True, key="bet"):
         st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
@@ -102,20 +102,20 @@ def show_score(about: str, judged: Verdict | None) -> None:
     )
 
 
-def _taken(name: str, asks: str, clicked: str | None = None) -> bool:
+def _is_accepted(name: str, asks: str, clicked: str | None = None) -> bool:
     """Return whether the user has accepted the page's bet; if not, show the button that offers it."""
     if session.params(BetParams).page == name:
         return True
 
     def take() -> None:
         session.store(BetParams(page=name))
-        st.session_state[BEFORE] = clicked
+        st.session_state[SHOWN_BEFORE] = clicked
 
     st.button(f"Bet: {markdown(asks)}", key="bet_open", type="tertiary", icon=":material/casino:", on_click=take)
     return False
 
 
-def _answered(name: str) -> Callable[[str], None]:
+def _answer_callback(name: str) -> Callable[[str], None]:
     def store(answer: str) -> None:
         session.store(BetParams(page=name, answer=answer))
 
@@ -126,7 +126,7 @@ def _close() -> None:
     st.button("Close the bet", key="bet_close", type="tertiary", on_click=session.store, args=(BetParams(),))
 
 
-def _bet(name: str, reading: Reading) -> Bet | None:
+def _bet_of_page(name: str, reading: Reading) -> Bet | None:
     page = PAGES[name]
     module, _, function = page.bet.rpartition(".")
     make = getattr(import_module(f"pages.ui.{page.folder or page.name}.{module}"), function)

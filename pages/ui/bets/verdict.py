@@ -8,12 +8,12 @@ from pages.ui.params.lessons import SHOWN
 from pages.ui.text.markup import markdown
 from transformer.lessons.result import Question
 
-# A number is right within RIGHT of the measured value, or within HALF percentage points if the answer is a percentage.
-# A number is close within CLOSE of the scale. The scale is 100 for percentages, otherwise twice the measured value. A
-# choice is close if its worth is within CLOSE of the range from worst to best. If there are at least MANY choices, the
-# second best is close too.
-RIGHT, HALF, CLOSE = 0.02, 0.51, 0.1
-MANY = 4
+# A number is right within RIGHT_WITHIN of the measured value, or within HALF_WITHIN percentage points if the answer is
+# a percentage. A number is close within CLOSE_WITHIN of the scale. The scale is 100 for percentages, otherwise twice
+# the measured value. A choice is close if its worth is within CLOSE_WITHIN of the range from worst to best. If there
+# are at least MANY_CHOICES choices, the second best is close too.
+RIGHT_WITHIN, HALF_WITHIN, CLOSE_WITHIN = 0.02, 0.51, 0.1
+MANY_CHOICES = 4
 
 
 class Verdict(NamedTuple):
@@ -38,7 +38,7 @@ def verdict(question: Question, answer: str) -> Verdict | None:
     if answer in ("", SHOWN):
         return None
     if not question.choices:
-        judged = _judged(question, float(answer))
+        judged = _describe_verdict(question, float(answer))
         says = f"**{judged}.** You said {float(answer):g}{'%' * question.percent}."
         return Verdict("right" if judged == "Right" else "close" if judged == "Close" else "wrong", says)
     if not answer.isdecimal() or not 1 <= int(answer) <= len(question.choices):
@@ -57,15 +57,15 @@ def is_close(question: Question, given: int) -> bool:
     if not worth:
         return False
     better = sum(other > worth[given] for other in worth)
-    near = max(worth) - worth[given] <= CLOSE * (max(worth) - min(worth))
-    return near or (better == 1 and len(worth) >= MANY)
+    near = max(worth) - worth[given] <= CLOSE_WITHIN * (max(worth) - min(worth))
+    return near or (better == 1 and len(worth) >= MANY_CHOICES)
 
 
-def _judged(question: Question, said: float) -> str:
+def _describe_verdict(question: Question, said: float) -> str:
     true, percent = question.number, question.percent
     off = abs(said - true)
-    if off <= (0 if question.whole else HALF if percent else RIGHT * abs(true)):
+    if off <= (0 if question.whole else HALF_WITHIN if percent else RIGHT_WITHIN * abs(true)):
         return "Right"
-    if off <= CLOSE * (100 if percent else 2 * abs(true)):
+    if off <= CLOSE_WITHIN * (100 if percent else 2 * abs(true)):
         return "Close"
     return "Wrong, too low" if said < true else "Wrong, too high"

@@ -6,9 +6,9 @@ import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.change_attention.example import is_example, show_second_example
-from pages.ui.change_attention.history import edited, remove, undo, undo_all
+from pages.ui.change_attention.history import apply_message, remove_edit, undo, undo_all
 from pages.ui.change_attention.labels import edit_label, what_changed
-from pages.ui.change_attention.resolution import Resolved
+from pages.ui.change_attention.resolution import ResolvedEdits
 from pages.ui.components.changed_attention import Version, attention_editor
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
@@ -33,7 +33,7 @@ def pick_kind() -> None:
     )
 
 
-def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
+def show_editor(reading: Reading, resolved: ResolvedEdits, written: str) -> AttentionParams:
     """Show the changed attention in an editor, and return the head and pins that the user chose in it.
 
     Args:
@@ -51,7 +51,7 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
         what_changed(resolved.edits.edits, params, trace),
         str(params.edits),
         written,
-        edited,
+        apply_message,
     )
 
 
@@ -70,7 +70,7 @@ def show_changes(reading: Reading) -> None:
             icon=":material/close:",
             type="tertiary",
             help="Undo this change",
-            on_click=remove,
+            on_click=remove_edit,
             args=(number,),
         )
     if not edits:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attention_atlas.browser.labels import disambiguated
+from attention_atlas.browser.labels import disambiguate
 from attention_atlas.browser.token_labels import group_label
-from pages.ui.change_attention.history import change
+from pages.ui.change_attention.history import update_edits
 from pages.ui.change_attention.resolution import without_words
 from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.reading.translation import NOTHING
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.state import session
 from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.differences import merged_words
@@ -21,7 +21,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.values.tokens import Token
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
-EXPLAINED = {
+EXPLANATIONS = {
     INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their positions.",
     LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up. Your other changes still "
     "apply to the full sentence.",
@@ -38,7 +38,7 @@ def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
     """
     trace, params = reading.trace, session.params(EditParams)
     st.markdown("**Erase words** by clicking them; another click brings them back.")
-    _pills(
+    _show_word_buttons(
         f"In the {reading.languages.source.name} sentence",
         "hidden_source",
         trace.source_tokens,
@@ -51,13 +51,13 @@ def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
         format_func=NAMES.__getitem__,
         required=True,
         key=preset("edit_erasure", params.erasure),
-        on_change=when_chosen("edit_erasure", lambda erasure: change(erasure=erasure)),
-        help=" ".join(f"*{NAMES[erasure]}*: {EXPLAINED[erasure]}" for erasure in ERASURES),
+        on_change=when_chosen("edit_erasure", lambda erasure: update_edits(erasure=erasure)),
+        help=" ".join(f"*{NAMES[erasure]}*: {EXPLANATIONS[erasure]}" for erasure in ERASURES),
     )
-    st.caption(EXPLAINED[params.erasure])
+    st.caption(EXPLANATIONS[params.erasure])
     if params.left_out:
         _show_shorter(reading, params)
-    _pills(
+    _show_word_buttons(
         f"Among the {reading.languages.target.name} words already written",
         "hidden_target",
         trace.target_tokens,
@@ -66,15 +66,15 @@ def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
     )
     st.caption("Later steps cannot look at these words, but the words stay in the translation.")
     if params.hidden_target or (params.hidden_source and not params.left_out):
-        st.markdown(f"→ {merged_words(trace.target_text, written) or NOTHING}")
+        st.markdown(f"→ {merged_words(trace.target_text, written) or EMPTY_TRANSLATION}")
 
 
-def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
+def _show_word_buttons(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
     groups = groups_of(tokens, text, words=words)
     labels = list(
         map(
             markdown,
-            disambiguated(group_label([tokens[position] for position in group], text, words=words) for group in groups),
+            disambiguate(group_label([tokens[position] for position in group], text, words=words) for group in groups),
         )
     )
     erased = set(getattr(session.params(EditParams), name))
@@ -82,7 +82,7 @@ def _pills(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words
 
     def store() -> None:
         chosen = [position for number in st.session_state[key] or () for position in groups[number]]
-        change(**{name: tuple(sorted(chosen)), "step": ""})
+        update_edits(**{name: tuple(sorted(chosen)), "step": ""})
 
     st.pills(
         label,
@@ -103,7 +103,9 @@ def _show_shorter(reading: Reading, params: EditParams) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    st.markdown(f"{markdown(shorter)}  \n→ {merged_words(reading.own.target_text, trace.target_text) or NOTHING}")
+    st.markdown(
+        f"{markdown(shorter)}  \n→ {merged_words(reading.own.target_text, trace.target_text) or EMPTY_TRANSLATION}"
+    )
     st.button(
         "Read this sentence instead",
         key="edit_read_shorter",

@@ -6,15 +6,15 @@ from itertools import permutations
 
 import streamlit as st
 
-from pages.ui.change_attention.history import change
-from pages.ui.change_attention.labels import spoken
+from pages.ui.change_attention.history import update_edits
+from pages.ui.change_attention.labels import quoted_span
 from pages.ui.change_attention.resolution import given_rows
 from pages.ui.params.change_attention import MAX_PERCENT, Edit, EditList, EditParams
 from pages.ui.params.state import EXAMPLES
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.decisive_heads import TellingChangeRun
+from transformer.ablation.decisive_heads import FirstChangeRun
 from transformer.analysis.words import word_groups
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -24,8 +24,9 @@ from transformer.values.trace import Trace
 FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
 # For the first example sentence, in every cross-attention head: the step that writes "es" looks only at "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Words with fewer than LETTERS letters rarely carry the meaning. Trying more than TRIED word pairs would take too long.
-LETTERS, TRIED = 4, 12
+# Words with fewer than MIN_LETTERS letters rarely carry the meaning. Trying more than MAX_TRIED word pairs would take
+# too long.
+MIN_LETTERS, MAX_TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
@@ -65,7 +66,7 @@ def example(reading: Reading) -> Edit | None:
         return FIRST
     tried = candidates(trace)
     variants = tuple(Interventions(attention=given_rows(edit, trace, AS_TRAINED)) for edit in tried)
-    number = reading.runs.get(TellingChangeRun(TraceRun(trace.source_text), variants))
+    number = reading.runs.get(FirstChangeRun(TraceRun(trace.source_text), variants))
     return None if number is None else tried[number]
 
 
@@ -90,17 +91,17 @@ def candidates(trace: Trace) -> list[Edit]:
             if token.span is not None
             for character in text[slice(*token.span)]
         )
-        >= LETTERS
+        >= MIN_LETTERS
     ]
     return [Edit("encoder", None, None, row, ((column, MAX_PERCENT),)) for row, column in permutations(longer, 2)][
-        :TRIED
+        :MAX_TRIED
     ]
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
     """Return, as Markdown, the word that looks and the word that it looks at, for an edit with a single share."""
     tokens, text = trace.source_tokens, trace.source_text
-    row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
+    row, column = (quoted_span(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
@@ -119,7 +120,7 @@ def _is_first_sentence(reading: Reading) -> bool:
 
 def _take(edit: Edit) -> None:
     listed = session.params(EditParams).edits
-    change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
+    update_edits(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
     # Select the cell that the example changes.
     rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
     session.update_attention(edit.kind, rows=rows, columns=columns)

@@ -6,8 +6,8 @@ from typing import Any
 
 from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.next_word import chosen_step, next_table, step_table
-from pages.ui.change_attention.resolution import Resolved
-from pages.ui.charts.downloads import save_every_head, save_tables, show_lines
+from pages.ui.change_attention.resolution import ResolvedEdits
+from pages.ui.charts.downloads import save_tables, save_trace, show_lines
 from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun
@@ -17,9 +17,9 @@ MODE = "given attention: rows with given weights, and erased tokens that no othe
 BASELINE = "the model as trained, which reads the same translation"
 
 
-def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, experiment: Experiment) -> None:
+def show_repeat(reading: Reading, resolved: ResolvedEdits, found: Continuation, experiment: Experiment) -> None:
     """Show Python code that repeats the changed run, and buttons that download its numbers."""
-    show_lines(repeatable(reading, resolved, found), "edit")
+    show_lines(python_code(reading, resolved, found), "edit")
     with save_tables(
         "changed_attention",
         "edit",
@@ -28,10 +28,10 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation, exper
     ):
         experiment_buttons(reading.runs, experiment, "edit")
     runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
-    save_every_head(lambda: runs.get(run), "edit")
+    save_trace(lambda: runs.get(run), "edit")
 
 
-def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
+def python_code(reading: Reading, resolved: ResolvedEdits, found: Continuation) -> str:
     """Return Python code that reproduces the changed translation."""
     # If the page chose the step, no prefix is needed: before this step, the changed model writes the same words by
     # itself.
@@ -42,7 +42,7 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
     )
 
 
-def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
+def run_facts(reading: Reading, resolved: ResolvedEdits, found: Continuation) -> dict[str, Any]:
     """Return the facts that identify the run: model, sentence, translations and changes.
 
     Edits are in their 1-based URL format, and positions and steps are 1-based too.
@@ -59,5 +59,5 @@ def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict
         "erased_target": [position + 1 for position in changed.hidden_target],
         "step": found.step + 1,
         "written": found.written.text,
-        "python": repeatable(reading, resolved, found),
+        "python": python_code(reading, resolved, found),
     }

@@ -11,12 +11,12 @@ from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.state import session
 
 HISTORY = "_edit_history"
-UNDONE = "_edit_undone"
+UNDO_MESSAGE = "_edit_undone"
 # Maximum number of changes that can be undone.
 MAX_UNDO = 50
 
 
-def change(**changes: object) -> None:
+def update_edits(**changes: object) -> None:
     """Update the page's parameters, and record the previous values for `undo`."""
     params = session.params(EditParams)
     changed = replace(params, **changes)
@@ -39,25 +39,25 @@ def undo() -> None:
 
 def undo_all() -> None:
     """Remove all edits, and restore all erased words."""
-    change(edits=EditList(), hidden_source=(), hidden_target=(), step="")
+    update_edits(edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
 
-def edited(sent: str) -> None:
+def apply_message(sent: str) -> None:
     """Apply a message from the attention editor: either "undo" or a new list of edits."""
     if sent.startswith(UNDO):
         # The browser may send the same message twice if a new script run interrupts the current one.
-        if st.session_state.get(UNDONE) != sent:
-            st.session_state[UNDONE] = sent
+        if st.session_state.get(UNDO_MESSAGE) != sent:
+            st.session_state[UNDO_MESSAGE] = sent
             undo()
         return
     edits = EditList.parse(sent)
     if not edits.unreadable:
-        change(edits=edits, step="")
+        update_edits(edits=edits, step="")
 
 
-def remove(number: int) -> None:
+def remove_edit(number: int) -> None:
     """Remove the edit with the given index."""
-    change(edits=session.params(EditParams).edits.without(number))
+    update_edits(edits=session.params(EditParams).edits.without(number))
 
 
 def _sentence() -> tuple[str, str]:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, token_label
-from pages.ui.change_attention.history import change
+from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
+from pages.ui.change_attention.history import update_edits
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.change_attention import EditParams
@@ -41,7 +41,7 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, step if step in labels else ""),
-        on_change=lambda: change(step=st.session_state[key]),
+        on_change=lambda: update_edits(step=st.session_state[key]),
         help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
         "step, the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
@@ -65,7 +65,7 @@ def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown that states the most likely next token and its probability before and after the changes."""
     old, new = found.next_tokens
     known = dict(candidates((found.before, found.after), found.step, 1))
-    names = {token: f"**{markdown(bare(entry_label(tokenizer, token)))}**" for token in known}
+    names = {token: f"**{markdown(label_without_space(entry_label(tokenizer, token)))}**" for token in known}
     was, now = (
         {
             token: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])

@@ -15,7 +15,7 @@ UNREADABLE = "the URL contains one that cannot be read; changes look like encode
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedEdits:
     """The user's valid edits, and the interventions that carry them out.
 
     Attributes:
@@ -29,7 +29,7 @@ class Resolved:
     problems: tuple[str, ...]
 
 
-def resolve(params: EditParams, trace: Trace) -> Resolved:
+def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
     """Convert the user's changes into interventions for the sentence and translation of a trace.
 
     An edit of words becomes an edit of tokens. Every token of the looking word gets the same shares. The share of a
@@ -38,7 +38,7 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
     listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
     source, target = (
-        _existing(asked, len(tokens), language, problems)
+        _existing_positions(asked, len(tokens), language, problems)
         for asked, tokens, language in (
             (params.hidden_source, trace.source_tokens, "sentence"),
             (params.hidden_target, trace.target_tokens, "translation"),
@@ -56,10 +56,10 @@ def resolve(params: EditParams, trace: Trace) -> Resolved:
             continue
         attention |= rows
         done.append(edit)
-    return Resolved(EditList(tuple(done)), replace(erased, attention=attention), tuple(problems))
+    return ResolvedEdits(EditList(tuple(done)), replace(erased, attention=attention), tuple(problems))
 
 
-def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
+def _existing_positions(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
     """Return the positions that exist; append a message to `problems` for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
@@ -110,7 +110,8 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
         tokens = [column for column in seen if columns[0] <= column <= columns[1]]
         if not tokens:
             raise InterventionError(
-                f"{edit}: row {row + 1} may not look at {_spelled(columns)}, which is masked, so it cannot get a share."
+                f"{edit}: row {row + 1} may not look at {_span_text(columns)}, which is masked, so it cannot get a "
+                "share."
             )
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
@@ -119,7 +120,7 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     return cells
 
 
-def _spelled(span: Span) -> str:
+def _span_text(span: Span) -> str:
     return f"column {span[0] + 1}" if span[0] == span[1] else f"columns {span[0] + 1} to {span[1] + 1}"
 
 

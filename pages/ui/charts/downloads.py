@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.text.python_lines import FROM_ZERO
-from transformer.files.csv_cells import harmless
+from transformer.files.csv_cells import escaped
 from transformer.values.trace import Trace
 
 MEDIA = {"csv": "text/csv", "html": "text/html", "json": "application/json", "npz": "application/octet-stream"}
@@ -75,7 +75,7 @@ def show_lines(lines: str, key: str) -> None:
             st.caption(FROM_ZERO)
 
 
-def save_every_head(trace: Callable[[], Trace], key: str) -> None:
+def save_trace(trace: Callable[[], Trace], key: str) -> None:
     """Show the button that saves a trace as an NPZ file.
 
     Args:
@@ -85,7 +85,7 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     """
     save_button(
         "Save as NPZ (every head)",
-        lambda: archive(trace().to_npz),
+        lambda: npz_bytes(trace().to_npz),
         "trace.npz",
         key=f"{key}_npz",
         help="Everything that the model computed in this run, as numpy arrays, with the model's version and your "
@@ -93,7 +93,7 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     )
 
 
-def archive(write: Callable[[BytesIO], None]) -> bytes:
+def npz_bytes(write: Callable[[BytesIO], None]) -> bytes:
     """Return the bytes of an .npz file.
 
     Args:
@@ -110,9 +110,9 @@ def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
     for name, value in (facts or {}).items():
         written[name] = value if isinstance(value, str | bool) else json.dumps(value)
     texts = written.select_dtypes(exclude=["number", "bool"])
-    written[texts.columns] = texts.map(harmless)
+    written[texts.columns] = texts.map(escaped)
     # CRLF line endings (RFC 4180) make pandas quote every cell that contains a carriage return or a line feed.
-    return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
+    return written.rename(columns=escaped).to_csv(index=False, lineterminator="\r\n")
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:

@@ -13,16 +13,17 @@ LARGE_TYPE = 27
 # Font size in Altair charts; assets/lecture/page.css enlarges it by a third. Text in the theme's font size is scaled
 # with the page.
 VEGA_TYPE = 20.2
-# Enlarged charts use a larger font, so labels may be LONGER times as long as on the page, but at most LONGEST pixels.
-# Labels above a map are at most TOP pixels long, which keeps the map's first row high on the screen.
-LONGER, LONGEST, TOP = 1.6, 640, 88
+# Enlarged charts use a larger font, so labels may be LABEL_FACTOR times as long as on the page, but at most
+# MAX_LABEL_LENGTH pixels. Labels above a map are at most MAX_TOP_LABEL pixels long, which keeps the map's first row
+# high on the screen.
+LABEL_FACTOR, MAX_LABEL_LENGTH, MAX_TOP_LABEL = 1.6, 640, 88
 TICKS = 6
 PLOTLY_HEIGHT = 660
 AltairChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
 OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
-def enlarged(chart: OneChart) -> OneChart:
+def enlarge(chart: OneChart) -> OneChart:
     """Return a copy of an Altair chart with a large font and without a fixed size."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
@@ -38,8 +39,10 @@ def enlarged(chart: OneChart) -> OneChart:
         elif isinstance(part, alt.Axis):
             limit = part._get("labelLimit")
             known = isinstance(limit, int | float)
-            part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
-            part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
+            part["labelLimit"] = (
+                (MAX_TOP_LABEL if _on_top(part) else LABEL_FACTOR * limit) if known else MAX_LABEL_LENGTH
+            )
+            part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, MAX_LABEL_LENGTH, MAX_LABEL_LENGTH
             # Without padding, the first numbers of the two axes would overlap. A map's row and column labels never
             # overlap.
             part["labelPadding"] = 2 if is_map else 9
@@ -47,7 +50,7 @@ def enlarged(chart: OneChart) -> OneChart:
             if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
                 part["tickCount"] = TICKS
         elif isinstance(part, alt.Legend):
-            part["labelLimit"] = part["titleLimit"] = LONGEST
+            part["labelLimit"] = part["titleLimit"] = MAX_LABEL_LENGTH
             part["offset"], part["padding"], part["rowPadding"] = 2, 0, 0
             if part._get("columns") is not alt.Undefined:
                 part["columns"] = min(part["columns"], 2)
@@ -71,8 +74,8 @@ def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
             yield from _schemas(each)
 
 
-def enlarged_plot(figure: go.Figure) -> go.Figure:
-    """Return an enlarged copy of a Plotly figure; the counterpart of `enlarged`."""
+def enlarge_plot(figure: go.Figure) -> go.Figure:
+    """Return an enlarged copy of a Plotly figure; the counterpart of `enlarge`."""
     figure = go.Figure(figure)
     type_ = {"size": LARGE_TYPE}
     figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})

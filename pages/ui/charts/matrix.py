@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import column_labels, row_labels
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.palette import MASKED, PICKED, ink_on
 from pages.ui.text.number_format import DECIMALS, rounded, typeset
 from transformer.analysis.view import View
@@ -81,7 +81,7 @@ MAX_LABELS = 24
 # Sizes in pixels. SQUARE is half the page width on a projector, the maximum size of a map with square cells including
 # row labels. SMALLEST_CELL applies to a long map, LARGEST_CELL to a short one.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
-ROW_NAMES = 170
+ROW_LABEL_WIDTH = 170
 
 PICK = "pick"
 # Opacity of an outline.
@@ -150,10 +150,14 @@ def matrix(
     drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **plain}) if legend else None)
     row_axis, row_names = labelled_axis(
-        "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **plain
+        "row_labels",
+        rows,
+        values=label_positions(rows),
+        labelLimit=90 if row_title is None else ROW_LABEL_WIDTH,
+        **plain,
     )
     column_axis, column_names = labelled_axis(
-        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **plain
+        "column_labels", columns, values=label_positions(columns), orient="top", **label_angle(columns), **plain
     )
     base = alt.Chart(table).encode(
         x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis)
@@ -185,12 +189,12 @@ def matrix(
     # Add both parameters in one call, because Altair copies the whole layered chart on each call.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
-        names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
+        names = min(ROW_LABEL_WIDTH, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
         side = min(LARGEST_CELL, max(SMALLEST_CELL, int((SQUARE - names) / max(values.shape))))
         drawn |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
     else:
         drawn["height"] = height
-    return layers[0].properties(**drawn) if len(layers) == 1 else layered(*layers, **drawn)
+    return layers[0].properties(**drawn) if len(layers) == 1 else layer_charts(*layers, **drawn)
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
@@ -240,6 +244,6 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
     return {"labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
 
 
-def thinned(labels: Sequence[str]) -> list[int]:
+def label_positions(labels: Sequence[str]) -> list[int]:
     """Return the 1-based positions that keep their labels: at most MAX_LABELS, evenly spaced."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MAX_LABELS)))

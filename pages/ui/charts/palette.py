@@ -36,7 +36,7 @@ def diverging(most: float) -> alt.Scale:
     return _scale(-most, most, DIVERGING)
 
 
-def fading(most: float) -> alt.Scale:
+def transparent_diverging(most: float) -> alt.Scale:
     """Return a scale like `diverging` in which 0 is transparent: it shows the background of the theme.
 
     Args:
@@ -52,10 +52,10 @@ def fading(most: float) -> alt.Scale:
 
 def ink_on(field: str) -> alt.ColorValue:
     """Return an Altair text colour, dark or light, that is legible on a field's `sequential` colour."""
-    return either(f"datum.{field} > 0.6", DARK, LIGHT)
+    return conditional_colour(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
-def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
+def conditional_colour(test: str, colour: str, otherwise: str) -> alt.ColorValue:
     """Return a conditional Altair colour, without the slow class lookup of `altair.condition`."""
     return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
 

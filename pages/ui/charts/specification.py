@@ -17,7 +17,7 @@ import altair as alt
 import pandas as pd
 from altair.utils.schemapi import disable_debug_mode
 
-from pages.ui.charts.enlargement import AltairChart, enlarged
+from pages.ui.charts.enlargement import AltairChart, enlarge
 
 # Skip Altair's schema validation of every chart object as it is created.
 disable_debug_mode()
@@ -46,7 +46,7 @@ class FilledChart:
         shape: the arguments of `form`: everything that the template depends on.
         tables: the tables, by name in the template.
         labels: the values of the label parameters, by name in the template.
-        large: whether to apply `enlarged`.
+        large: whether to apply `enlarge`.
     """
 
     form: Callable[..., AltairChart]
@@ -74,4 +74,4 @@ class FilledChart:
 @lru_cache(FORMS)
 def _specification(form: Callable[..., AltairChart], shape: tuple[Hashable, ...], *, large: bool) -> str:
     chart = form(*shape)
-    return json.dumps((enlarged(chart) if large else chart).to_dict(validate=False))
+    return json.dumps((enlarge(chart) if large else chart).to_dict(validate=False))

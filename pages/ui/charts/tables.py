@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from pages.ui.charts.downloads import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
@@ -29,12 +29,12 @@ SCIENTIFIC_DIGITS = 4
 MAX_TYPESET = 20_000
 # Sizes in pixels for wrapped text: width per character, height per line, padding, and the lowest row that wraps.
 # MAX_LINES is the maximum number of lines in a row.
-CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
+CHARACTER, LINE, LINE_MARGIN, MIN_WRAPPED_HEIGHT = 6.5, 20, 16, 66
 MAX_LINES = 8
-NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
+TEXT_CELLS = [MASKED, MINUS_INFINITY, ""]
 
 
-def numbered(labels: Sequence[str]) -> list[str]:
+def numbered_labels(labels: Sequence[str]) -> list[str]:
     """Make labels unique by prefixing them with 1-based numbers, as in the token figures."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
@@ -60,9 +60,11 @@ def frame(
         if np.isfinite(values).all()
         else [[formatted(value, 6) if np.isfinite(value) else MASKED for value in row] for row in values]
     )
-    names = [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered(columns)
+    names = (
+        [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered_labels(columns)
+    )
     table = pd.DataFrame(body, columns=names)
-    table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered(rows))
+    table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered_labels(rows))
     return table
 
 
@@ -118,9 +120,9 @@ def show_table(
         elif name in (wrapped or ()):
             # This column is user text, even if the text looks like a number.
             continue
-        elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
+        elif pd.Series(pd.to_numeric(column.replace(TEXT_CELLS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
-            typeset_columns[str(name)] = _written
+            typeset_columns[str(name)] = _format_cell
             continue
         else:
             continue
@@ -182,14 +184,14 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with all text made safe to display by `visible`."""
+    """Return the table with all text made safe to display by `displayable`."""
     written = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
-    written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    written[texts.columns] = texts.map(lambda cell: displayable(cell) if isinstance(cell, str) else cell)
     return written
 
 
-def _written(cell: object) -> str:
+def _format_cell(cell: object) -> str:
     """Format a cell's number with a true minus sign."""
     return with_minus(str(cell))
 
@@ -202,11 +204,11 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
         digits: decimals for floating-point numbers.
     """
     digits = _digits(table, digits)
-    shown = {markdown(str(name)): [_large(value, digits) for value in column] for name, column in table.items()}
+    shown = {markdown(str(name)): [_large_cell(value, digits) for value in column] for name, column in table.items()}
     st.table(pd.DataFrame(shown), border="horizontal", hide_index=True)
 
 
-def _large(value: object, digits: int) -> str:
+def _large_cell(value: object, digits: int) -> str:
     """Return a cell of a large table as Markdown."""
     if not isinstance(value, float):
         return markdown(str(value))
@@ -214,9 +216,9 @@ def _large(value: object, digits: int) -> str:
 
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
-    """Return the row height in pixels for the tallest cell; Streamlit wraps no text in rows below `LOWEST_WRAPPED`."""
+    """Return the height of a row in pixels; Streamlit wraps only rows of `MIN_WRAPPED_HEIGHT` or more."""
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
-    return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)
+    return max(MIN_WRAPPED_HEIGHT, LINE * min(lines, MAX_LINES) + LINE_MARGIN)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:

@@ -28,7 +28,7 @@ def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) 
             magnitude.
         square: whether cells are square.
     """
-    colours = _coloured(values, share=share)
+    colours = _colours(values, share=share)
     high, wide = (max(1, room // count) for room, count in zip((HEIGHT, WIDTH), values.shape, strict=True))
     if square:
         high = wide = min(high, wide)
@@ -50,7 +50,7 @@ def data_uri(weights: np.ndarray) -> str:
     return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode('ascii')}"
 
 
-def _coloured(values: np.ndarray, *, share: bool) -> np.ndarray:
+def _colours(values: np.ndarray, *, share: bool) -> np.ndarray:
     """Return the colour of every value, uint8 [R, C, 3]."""
     seen = np.isfinite(values)
     most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0

@@ -19,9 +19,9 @@ from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
 from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.heads.head_reading import MapReading
-from pages.ui.heads.kinds import chart_of_heads
+from pages.ui.heads.kinds import show_heads_chart
 from pages.ui.layout.roles import main_figure
-from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
 from pages.ui.measurements.recordings import IMPORTANCE, STATISTICS
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.runs.inference import LONG_RUNS
@@ -37,10 +37,10 @@ from transformer.measurements.importance import ImportanceStatistics, importance
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-MANY = "over {} sentences"
+OVER_SENTENCES = "over {} sentences"
 # Name of head importance as an extra metric, in addition to the names in METRICS.
-WORTH = "worth"
-WITHOUT = "effect of removing it, nats"
+IMPORTANCE_NAME = "worth"
+IMPORTANCE_TITLE = "effect of removing it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
@@ -52,13 +52,13 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         also: additional head names, from the heads' attention on random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
-    many = measured(STATISTICS, translator) if translator else None
-    worth = measured(IMPORTANCE, translator) if translator else None
+    many = model_record(STATISTICS, translator) if translator else None
+    worth = model_record(IMPORTANCE, translator) if translator else None
     here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in had}
     comparison = session.params(CompareParams)
     titles = {metric.name: metric.title for metric in METRICS if set(metric.kinds) & set(had)}
     if worth:
-        titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
+        titles[IMPORTANCE_NAME] = f"{IMPORTANCE_TITLE}, {OVER_SENTENCES.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
     controls.selectbox(
         "Colour heads by",
@@ -68,7 +68,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         width=215,
         **bind(CompareParams, "metric", value=metric),
     )
-    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
+    meanings = {each.name: each.meaning for each in METRICS} | (
+        {IMPORTANCE_NAME: describe_importance(worth)} if worth else {}
+    )
     highest = _highest(here, metric)
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
     # The main figure is the heatmap with the highest value, or all heatmaps if no value is defined.
@@ -79,9 +81,9 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         main = highest is not None and kind == highest.kind
         with column, main_figure(said, str(highest), when=main), st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
-            chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
+            chart = _importance_map(worth, kind) if worth and metric == IMPORTANCE_NAME else _map(here[kind], metric)
             if chart is not None:
-                chart_of_heads(
+                show_heads_chart(
                     chart,
                     kind,
                     f"compare_map_{kind}",
@@ -123,7 +125,7 @@ def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
     return max(found, key=lambda one: one.value, default=None)
 
 
-def describe_worth(worth: ImportanceStatistics) -> str:
+def describe_importance(worth: ImportanceStatistics) -> str:
     """Return one or two sentences that explain how the recorded head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when only this head is off, averaged over "
@@ -141,9 +143,9 @@ def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
     return heads_matrix(values, name=f"{metric.title} ({metric.unit})", scale=sequential(most))
 
 
-def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
+def _importance_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
     most = max(float(np.abs(each.mean).max()) for each in worth.measured.values()) or 1.0
-    return heads_matrix(worth.measured[kind].mean, name=WITHOUT, scale=diverging(most))
+    return heads_matrix(worth.measured[kind].mean, name=IMPORTANCE_TITLE, scale=diverging(most))
 
 
 def _table(
@@ -171,21 +173,21 @@ def _table(
         table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps, headings(table, over)
     )
     if reading.translator:
-        _over_many(many, worth, reading.translator)
+        _show_recorded(many, worth, reading.translator)
     else:
         st.caption("These numbers are for this text only: a language model’s heads are not measured over many texts.")
     with st.expander("When a head gets a name"):
-        _say_rules(tuple(here), also)
+        _show_rules(tuple(here), also)
         if many and reading.translator:
-            over = MANY.format(many.sentences)
+            over = OVER_SENTENCES.format(many.sentences)
             command = STATISTICS.beside(reading.translator).command
             st.caption(f"The numbers {over} were computed once, by `{command}`.")
 
 
-def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
+def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
     """Describe the measurements over many sentences; if there are none, show the buttons that start them."""
     if not many:
-        offer_measuring(
+        offer_measurement(
             STATISTICS,
             translator,
             _statistics,
@@ -194,13 +196,14 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
     if worth:
         st.caption(
-            f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the "
+            f"“{IMPORTANCE_TITLE}”: {describe_importance(worth)[0].lower()}{describe_importance(worth)[1:]} “from” and "
+            "“to” are the "
             "ends of its 95% interval over sentences: a head whose interval includes 0 may do nothing at all. "
             f"Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
     else:
-        offer_measuring(
+        offer_measurement(
             IMPORTANCE,
             translator,
             importance_statistics,
@@ -211,7 +214,7 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
 
 
-def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
+def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     """Show the rules by which heads are named, for the model's attention kinds."""
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
@@ -244,7 +247,7 @@ def head_table(
     """
     rows = []
     for kind, metrics in here.items():
-        measured = {"here": metrics} | ({MANY.format(many.sentences): many.heads[kind]} if many else {})
+        measured = {"here": metrics} | ({OVER_SENTENCES.format(many.sentences): many.heads[kind]} if many else {})
         names = {where: head_names(each) for where, each in measured.items()}
         layers, heads = next(iter(metrics.values.values())).shape
         for layer in range(layers):
@@ -254,7 +257,7 @@ def head_table(
                 if also:
                     row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
                 if worth:
-                    row |= _worth_of(worth, kind, layer, head)
+                    row |= _importance_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
                         # A metric may be newer than assets/head_statistics.json.
@@ -274,13 +277,13 @@ def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, s
         over: the sentence counts that occur in the column names.
     """
     found = {}
-    for many in (MANY.format(count) for count in over):
+    for many in (OVER_SENTENCES.format(count) for count in over):
         for column in table.columns:
             if not column.endswith(many):
                 continue
             title = column.removesuffix(many).rstrip(", ")
             if title in ("from", "to"):
-                found[column] = WITHOUT, title
+                found[column] = IMPORTANCE_TITLE, title
                 continue
             found[column] = title, "on average" if title == "name" else "mean"
             here = next((name for name in (title, f"{title} here") if name in table), None)
@@ -289,10 +292,10 @@ def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, s
     return found
 
 
-def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
-    change, over = worth.measured[kind], MANY.format(worth.sentences)
+def _importance_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
+    change, over = worth.measured[kind], OVER_SENTENCES.format(worth.sentences)
     return {
-        f"{WITHOUT}, {over}": float(change.mean[layer, head]),
+        f"{IMPORTANCE_TITLE}, {over}": float(change.mean[layer, head]),
         f"from, {over}": float(change.low[layer, head]),
         f"to, {over}": float(change.high[layer, head]),
     }

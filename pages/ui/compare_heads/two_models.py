@@ -29,7 +29,7 @@ from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.matching import best_match, matched_similarity, similarities
 from transformer.checkpoints.available_models import model_folders
 from transformer.files.paths import ASSETS
-from transformer.measurements.matching import HeadMatches, KindMatch, read_by_second
+from transformer.measurements.matching import HeadMatches, KindMatch, second_trace
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
@@ -103,7 +103,7 @@ def _describe_nulls(first: Translator, models: TwoModels) -> str:
     said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
         random, trace = untrained_of(models.second), models.traces[0]
-        by_chance = similarities(trace, read_by_second(first, CachedRuns(random), random, trace), models.kind)
+        by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
         said += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
     return f"{said}. A match means something only if it is clearly above chance."

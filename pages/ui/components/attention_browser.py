@@ -17,7 +17,7 @@ from pages.ui.components.synced_state import StateRequest, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
-from transformer.analysis.heads.clearest_head import telling_head
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
@@ -27,23 +27,23 @@ MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id}
 
 
 @dataclass(frozen=True)
-class Shown:
+class BrowserState:
     """State shown in the browser: the user's choice, and the id of the sentence that any pins belong to."""
 
     sentence: str
     choice: AttentionParams
 
-    def then(self, now: Shown) -> Shown:
+    def then(self, now: BrowserState) -> BrowserState:
         """Return the state that the browser reaches on its own once the server switches to `now`.
 
         The browser drops the pins of another sentence. `shift` comes from `now`, because the user sets it outside the
         browser.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
-        return Shown(now.sentence, replace(choice, shift=now.choice.shift))
+        return BrowserState(now.sentence, replace(choice, shift=now.choice.shift))
 
 
-SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
+SYNCED: SyncedState[BrowserState] = SyncedState("_attention_browser")
 draw_browser = figure_component("attention_browser/attention_browser")
 
 
@@ -62,7 +62,7 @@ def attention_browser(
         also: head names in addition to those that the metrics give.
     """
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_browser(
             key=key,
             on_choice_change=store,
@@ -70,14 +70,14 @@ def attention_browser(
             data=browser_message(trace, metrics, asked.state.choice, number=asked.number, also=also),
         )
 
-    return drawn_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
+    return draw_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
 
 
-def drawn_with_choice(
+def draw_with_choice(
     trace: Trace,
     metrics: HeadMetrics,
     key: str,
-    draw: Callable[[str, StateRequest[Shown], Callable[[], None]], None],
+    draw: Callable[[str, StateRequest[BrowserState], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
     """Show a component in which the user chooses a head of one attention kind, and return the choice.
@@ -99,10 +99,10 @@ def drawn_with_choice(
     if existing(session.attention(kind, of)) != session.attention(kind, of):
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
-    telling = telling_head(trace, metrics)
+    telling = clearest_head(trace, metrics)
     chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
     session.note_head(chosen)
-    now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
+    now, before = BrowserState(sentence_id(trace), chosen), SYNCED.shown
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)
 
@@ -115,7 +115,7 @@ def drawn_with_choice(
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
             # The pins belong to a sentence that is no longer shown.
             shown = shown.unpinned()
-        SYNCED.received(sent, Shown(now.sentence, shown))
+        SYNCED.received(sent, BrowserState(now.sentence, shown))
         # A change of display settings is not a choice of a head. The next sentence then still opens at its most
         # informative head.
         unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
@@ -125,13 +125,13 @@ def drawn_with_choice(
     return chosen
 
 
-def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
+def at_clearest_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
     """Return the choice; if the user has not chosen a head, fill in the most informative one."""
-    telling = telling_head(trace, metrics)
+    telling = clearest_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
-def glance(trace: Trace, metrics: HeadMetrics) -> bool:
+def show_small_maps(trace: Trace, metrics: HeadMetrics) -> bool:
     """Show small maps of all heads of one attention kind; if the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attention_atlas.browser.payload import browser_payload
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from attention_atlas.browser.wire import frame
-from pages.ui.components.attention_browser import Shown, drawn_with_choice
+from pages.ui.components.attention_browser import BrowserState, draw_with_choice
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.params.attention import AttentionParams
@@ -46,11 +46,11 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
         what: a description of the change.
     """
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         data = changed_payload(after, before, asked, what)
         draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
 
-    return drawn_with_choice(before.trace, before.metrics, key, draw)
+    return draw_with_choice(before.trace, before.metrics, key, draw)
 
 
 def attention_editor(
@@ -73,7 +73,7 @@ def attention_editor(
         if isinstance(sent, str):
             changed(sent)
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_editor(
             key=key,
             data=changed_payload(after, before, asked, what, edits, written),
@@ -82,11 +82,16 @@ def attention_editor(
             width="stretch",
         )
 
-    return drawn_with_choice(before.trace, before.metrics, key, draw)
+    return draw_with_choice(before.trace, before.metrics, key, draw)
 
 
 def changed_payload(
-    after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
+    after: Version,
+    before: Version,
+    asked: StateRequest[BrowserState],
+    what: str,
+    edits: str | None = None,
+    written: str = "",
 ) -> bytes:
     """Return one message with the maps before and after a change.
 
@@ -103,5 +108,5 @@ def changed_payload(
         for version in (after, before)
     ]
     sizes = [len(message) for message in messages]
-    header = {"sizes": sizes, "what": what, "edits": edits, "written": visible(written)}
-    return frame({**header, "experiment": session.carried()}, b"".join(messages))
+    header = {"sizes": sizes, "what": what, "edits": edits, "written": displayable(written)}
+    return frame({**header, "experiment": session.embedded_experiment()}, b"".join(messages))

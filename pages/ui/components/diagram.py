@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import synced_params
 from pages.ui.params.translate import WordParams
@@ -143,8 +143,8 @@ def drawing(
             width="stretch",
             data={
                 "here": "translate",
-                "source": visible(source),
-                "target": visible(target),
+                "source": displayable(source),
+                "target": displayable(target),
                 "layers": dict(layers),
                 "norm": norm,
                 "languages": {"source": languages.source.name, "target": languages.target.name},
@@ -156,7 +156,7 @@ def drawing(
     return opened
 
 
-def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
+def show_parts_diagram(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
     """Show the diagram of the model's parts, with the current part marked.
 
     Args:

@@ -28,7 +28,7 @@ from transformer.values.run import Run
 draw_file = component("figures/experiment_file")
 
 
-def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
+def embed_experiment(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
     """Create the page's experiment, embed it in all figures shown from now on, and return it.
 
     Args:
@@ -45,7 +45,7 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
             ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())
         ),
     )
-    session.carry(experiment.carried())
+    session.set_experiment(experiment.carried())
     return experiment
 
 

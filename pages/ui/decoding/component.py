@@ -12,11 +12,11 @@ from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited_translations import (
+    decoded_text,
     forget_visited,
     ids_of,
     use_on_all_pages,
     visited_translations,
-    written_by,
 )
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
@@ -55,7 +55,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         params: the parameters that produced the translation.
     """
     model, choice, given = reading.translator, reading.choice("cross"), reading.given
-    written, own = written_by(traced), ids_of(reading.own.predicted_tokens)
+    written, own = decoded_text(traced), ids_of(reading.own.predicted_tokens)
 
     def message(asked: dict[str, Any]) -> bytes:
         visited = visited_translations(reading, traced, params)

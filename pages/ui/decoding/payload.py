@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import entry_label, token_label, visible
+from attention_atlas.browser.token_labels import displayable, entry_label, token_label
 from attention_atlas.browser.wire import codes, pack
-from pages.ui.decoding.visited_translations import Visited, decoded
+from pages.ui.decoding.visited_translations import VisitedTranslation, decoding_fields
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages
@@ -19,12 +19,12 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import HypothesisState, SearchTree, TracedTranslation
 
 # Short descriptions of the decoding methods, for translators and language models.
-HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
+METHOD_NAMES = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
 def decoding_payload(
     traced: TracedTranslation,
-    visited: Sequence[Visited],
+    visited: Sequence[VisitedTranslation],
     params: DecodingParams,
     tokenizer: TextVocabulary,
     asked: Mapping[str, Any],
@@ -49,11 +49,11 @@ def decoding_payload(
     layers, heads = trace.decoder.shape[:2]
     before = first_row(traced)
     texts = trace.source_text, trace.target_text
-    identity = repr((texts, traced.translation.tokens, decoded(params))).encode("utf-8", "surrogatepass")
+    identity = repr((texts, traced.translation.tokens, decoding_fields(params))).encode("utf-8", "surrogatepass")
     header = {
         "id": f"{zlib.crc32(identity):08x}",
         "asked": asked,
-        "params": decoded(params),
+        "params": decoding_fields(params),
         "layers": layers,
         "heads": heads,
         "before": before,
@@ -122,11 +122,15 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     # Do not decode the forced tokens alone: the last one may be an incomplete character that later tokens complete.
     spans = [token.span for token in traced.translation.tokens[: len(forced)] if token.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
-    return {"text": visible(text), "count": len(forced), "given": not params.forced}
+    return {"text": displayable(text), "count": len(forced), "given": not params.forced}
 
 
 def _visited(
-    other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: TextVocabulary
+    other: VisitedTranslation,
+    first: VisitedTranslation,
+    traced: TracedTranslation,
+    params: DecodingParams,
+    tokenizer: TextVocabulary,
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.tokens[:parts])
@@ -138,13 +142,15 @@ def _visited(
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.tokens)
     return {
-        "common": visible(common),
-        "own": visible(other.text[len(common) :]),
+        "common": displayable(common),
+        "own": displayable(other.text[len(common) :]),
         "count": len(other.tokens),
         "logProb": round(other.log_prob, 6),
-        "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
+        "how": "given"
+        if given
+        else METHOD_NAMES[used.method].format(**decoding_fields(used)) + (", forced" if used.forced else ""),
         "parts": None if other is first else min(parts, len(other.tokens) - 1),
-        "params": decoded(other.params),
+        "params": decoding_fields(other.params),
         "current": current,
         "read": other.read,
     }

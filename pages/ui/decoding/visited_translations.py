@@ -17,14 +17,24 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.values.tokens import Token
 from transformer.values.translation import TracedTranslation
 
-VISITED = "_visited"
+VISITED_KEY = "_visited"
 # Maximum number of listed translations, as many as fit on a screen; the model's own is always kept.
 MAX_VISITED = 8
-DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed")
+DECODING_FIELDS = (
+    "method",
+    "beam_size",
+    "length_penalty",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "forced",
+    "suppressed",
+)
 
 
 @dataclass(frozen=True)
-class Visited:
+class VisitedTranslation:
     """A decoded translation that the user has visited.
 
     Attributes:
@@ -43,7 +53,7 @@ class Visited:
     given: bool = False
     read: bool = False
 
-    def differs_from(self, other: Visited) -> int:
+    def differs_from(self, other: VisitedTranslation) -> int:
         """Return the first step at which two translations differ; if they do not, the length of this translation."""
         pairs = zip(self.tokens, other.tokens, strict=False)
         return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.tokens))
@@ -70,47 +80,51 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     return traced, replace(params, step=min(params.step, len(traced.translation.tokens) - 1))
 
 
-def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
+def visited_translations(
+    reading: Reading, traced: TracedTranslation, params: DecodingParams
+) -> tuple[VisitedTranslation, ...]:
     """Return all visited translations of this sentence, including the current one."""
     model, own = reading.translator, reading.own
     tokens = tuple(token.id for token in own.predicted_tokens)
-    first = Visited(tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
+    first = VisitedTranslation(
+        tokens, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given
+    )
     sentence = (model.version, model.device, own.source_text)
-    before, others = st.session_state.get(VISITED, (None, ()))
+    before, others = st.session_state.get(VISITED_KEY, (None, ()))
     others = others if before == sentence else ()
     ids = tuple(token.id for token in traced.translation.tokens)
     given = reading.given and params.free
     # The user may supply another translation later, so store this one's tokens as forced tokens.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
-    taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
+    taken = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
     if taken.tokens not in (first.tokens, *(other.tokens for other in others)):
         others = (*others, taken)[1 - MAX_VISITED :]
     others = tuple(replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others)
-    st.session_state[VISITED] = (sentence, others)
+    st.session_state[VISITED_KEY] = (sentence, others)
     return (first, *others)
 
 
 def forget_visited() -> None:
-    st.session_state.pop(VISITED, None)
+    st.session_state.pop(VISITED_KEY, None)
 
 
 @dataclass(frozen=True)
-class Written:
+class DecodedText:
     """A decoded translation: only tokens and text, without the values computed for it."""
 
     tokens: tuple[int, ...]
     text: str
 
 
-def written_by(traced: TracedTranslation) -> Written:
-    return Written(ids_of(traced.translation.tokens), traced.translation.text)
+def decoded_text(traced: TracedTranslation) -> DecodedText:
+    return DecodedText(ids_of(traced.translation.tokens), traced.translation.text)
 
 
 def ids_of(tokens: Sequence[Token]) -> tuple[int, ...]:
     return tuple(token.id for token in tokens)
 
 
-def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
+def use_on_all_pages(written: DecodedText, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
     """Make all pages show a decoded translation, or the model's own if both are the same.
 
     Args:
@@ -128,7 +142,7 @@ def use_on_all_pages(written: Written, own: tuple[int, ...], params: DecodingPar
         session.read_instead(written.text, origin(written, params, tokenizer))
 
 
-def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
+def origin(written: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Describe in words how a translation was decoded.
 
     The other pages receive only its text, which may be tokenized differently.
@@ -140,6 +154,6 @@ def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> s
     return f"{params.in_words}; read from its text, which is tokenized differently from what was decoded"
 
 
-def decoded(params: DecodingParams) -> dict[str, object]:
+def decoding_fields(params: DecodingParams) -> dict[str, object]:
     """Return the parameters that determine the decoded text."""
-    return {name: value for name, value in asdict(params).items() if name in DECODED}
+    return {name: value for name, value in asdict(params).items() if name in DECODING_FIELDS}

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import isolated, visible
+from attention_atlas.browser.token_labels import displayable, isolate
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import main_figure
@@ -17,7 +17,7 @@ from pages.ui.measurements.recordings import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.analysis.heads.gallery import DOES, MARGIN, Example, Exhibit, Gallery
+from transformer.analysis.heads.gallery import MARGIN, MIN_TASK_SHARE, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
@@ -43,35 +43,36 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     key = "gallery"
 
     def clicked() -> None:
-        st.session_state[CLICKED] = place(st.session_state[key].get("open"), found)
+        st.session_state[CLICKED] = find_example(st.session_state[key].get("open"), found)
 
     with main_figure(), saveable("gallery", "What individual heads of this model do", sentence=""):
         draw_gallery(
             key=key,
             on_open_change=clicked,
             width="stretch",
-            data={"exhibits": [card(each, languages) for each in found]},
+            data={"exhibits": [exhibit_data(each, languages) for each in found]},
         )
     opened = st.session_state.pop(CLICKED, None)
     if opened is not None:
         exhibit, example = opened
-        st.switch_page(PAGES[exhibit.kind].path, query_params=address(exhibit, example))
+        st.switch_page(PAGES[exhibit.kind].path, query_params=head_address(exhibit, example))
     missing = [each for each in gallery.exhibits if not each.does_it]
     if not gallery.exhibits:
         st.info("There is nothing to show: no translation ended within the length limit.")
     if missing:
-        st.caption(f"Not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
+        st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
-        f"should look is decided from the text alone. A card needs a head with {DOES:.0%} of its attention there. "
+        f"should look is decided from the text alone. A card needs a head with {MIN_TASK_SHARE:.0%} of its attention "
+        "there. "
         f"Unless the card shows a general rule, this share must also exceed by {MARGIN:.0%} what general rules explain."
     )
 
 
-def _not_found(exhibit: Exhibit, languages: Languages) -> str:
+def _describe_missing(exhibit: Exhibit, languages: Languages) -> str:
     """Return Markdown that states, with the best head's numbers, that no head does an exhibit's task."""
     rule = ""
-    if exhibit.rule and exhibit.share >= DOES:
+    if exhibit.rule and exhibit.share >= MIN_TASK_SHARE:
         title = markdown(TASK[exhibit.rule].described(languages)[0])
         rule = f", of which its general rule, “{title}”, explains {exhibit.explained:.0%}"
     return (
@@ -80,7 +81,7 @@ def _not_found(exhibit: Exhibit, languages: Languages) -> str:
     )
 
 
-def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
+def find_example(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
     """Return the exhibit and example named by an untrusted message; None if the message is invalid.
 
     A message that names only a head gets the head's best example.
@@ -93,7 +94,7 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
     return exhibits[number], exhibits[number].examples[at]
 
 
-def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
+def head_address(exhibit: Exhibit, example: Example) -> dict[str, str]:
     """Return the URL parameters that open a head on an example sentence, with the words of the link pinned."""
     chosen = replace(
         session.attention(),
@@ -107,12 +108,12 @@ def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
     return session.address_of(example.text, exhibit.kind, chosen)
 
 
-def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
+def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
     """Return an exhibit's data for the browser."""
     (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
-        return f"{page.address}?{urlencode(address(exhibit, example))}"
+        return f"{page.address}?{urlencode(head_address(exhibit, example))}"
 
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
     explained = "" if TASK[exhibit.task].general else f"; its general rules explain at most {exhibit.explained:.0%}"
@@ -122,19 +123,19 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         "head": {"label": head, "href": href(exhibit.examples[0])},
         "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (average "
         f"head of this kind: {exhibit.everyone:.0%}{explained}).",
-        "examples": [{**sentence(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
+        "examples": [{**example_data(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
     }
 
 
-def shown(label: str) -> str:
+def visible_text(label: str) -> str:
     """Return a word or token as displayed to users; a lone space is made visible."""
-    return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
+    return VISIBLE_SPACE if label == SPACE_MARK else displayable(label)
 
 
-def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
+def example_data(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
     """Return an example sentence's data for the browser: the word that looks, and the weight of each word looked at."""
-    labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
-    read, written = shown(example.read), shown(example.written)
+    labels = [visible_text(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
+    read, written = visible_text(example.read), visible_text(example.written)
     if exhibit.kind == "encoder":
         before, looking, after = "", read, " looks at"
     elif exhibit.task == "alignment_read":
@@ -144,7 +145,7 @@ def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[s
     else:
         before, looking, after = "before it writes ", "the end", ", it looks at"
     aim, weight = labels[example.looked_at], example.weights[example.looked_at]
-    translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolated(example.target)}"
+    translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolate(example.target)}"
     return {
         "label": f"{before}{looking}{after} {aim} with {weight:.2f}: {example.text}",
         "before": before,
@@ -155,5 +156,5 @@ def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[s
             {"label": label, "weight": share, "aim": number == example.looked_at}
             for number, (label, share) in enumerate(zip(labels, example.weights, strict=True))
         ],
-        "about": f"{weight:.2f} on “{isolated(aim)}”.{translation}",
+        "about": f"{weight:.2f} on “{isolate(aim)}”.{translation}",
     }

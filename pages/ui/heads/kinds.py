@@ -95,7 +95,7 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
-def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
+def head_markdown_link(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
     """Return `head_title` as a Markdown link that opens the head in a new tab, so that the current page keeps its
     results.
 
@@ -133,7 +133,7 @@ def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: 
         open_head(kind, layer, head, maps)
 
 
-def chart_of_heads(
+def show_heads_chart(
     chart: AnyChart,
     kind: Kind | None,
     key: str,

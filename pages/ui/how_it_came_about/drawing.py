@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
 from pages.ui.charts.palette import PALETTE
 from pages.ui.how_it_came_about.question import PathQuestion
@@ -19,12 +19,12 @@ SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "squ
 # Number of points per curve.
 STEPS = 25
 # Heights by which an edge may be bent, in order of preference.
-BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
+BENDS = (0.0, 0.3, -0.3, 0.6, -0.6)
 FOR, AGAINST = "for", "against"
 # The axis title explains the short labels of heads.
 LABELS = "layer (5.6: head 6 of layer 5)"
 # Column titles of effects, in logits. Both say what a path adds, so cutting the path removes it.
-ADDS, ADDED = "adds, predicted", "adds, measured"
+PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
 
 def graph_chart(
@@ -80,7 +80,10 @@ def graph_chart(
         ),
     )
     tooltip = ["from:N", "to:N"]
-    tooltip += [alt.Tooltip(f"{name}:N", title=title) for name, title in (("effect", ADDS), ("cut", ADDED))]
+    tooltip += [
+        alt.Tooltip(f"{name}:N", title=title)
+        for name, title in (("effect", PREDICTED_EFFECT), ("cut", MEASURED_EFFECT))
+    ]
     lines = (
         alt.Chart(shown)
         .mark_line(cursor="pointer")
@@ -131,9 +134,9 @@ def graph_chart(
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
     beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
-    unseen = _unseen_tokens(graph, drawn, question, across, up)
+    unseen = _unattached_labels(graph, drawn, question, across, up)
     return (
-        layered(lines, points, *names, unseen)
+        layer_charts(lines, points, *names, unseen)
         .resolve_scale(color="independent")
         .properties(height=520, usermeta={"embedOptions": {"renderer": "svg"}})
         .configure_axis(**INK)
@@ -153,7 +156,7 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
                 {
                     "path": number,
                     "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-                    "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+                    "y": start.y + (end.y - start.y) * at + _bend(start, end, nodes) * np.sin(np.pi * at),
                     "step": range(STEPS),
                 }
             )
@@ -161,17 +164,17 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
 
 
-def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
+def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
     """Return the height by which to bend an edge to another token so that the edge avoids all nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0
     way = ((passed.x - start.x) / (end.x - start.x)).to_numpy()
     gaps = passed.y.to_numpy() - start.y - (end.y - start.y) * way
-    return max(BOWS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
+    return max(BENDS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
 
 
-def _unseen_tokens(
+def _unattached_labels(
     graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
     """Return a chart with the labels of columns whose token node is not drawn."""

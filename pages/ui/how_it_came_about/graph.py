@@ -11,15 +11,15 @@ from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
-from pages.ui.heads.kinds import linked_head
-from pages.ui.how_it_came_about.drawing import ADDED, ADDS, graph_chart
+from pages.ui.heads.kinds import head_markdown_link
+from pages.ui.how_it_came_about.drawing import MEASURED_EFFECT, PREDICTED_EFFECT, graph_chart
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.how_it_came_about.tables import bias_table, node_table, path_table
 from pages.ui.layout.roles import main_figure
-from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
 from pages.ui.measurements.recordings import PATHS
 from pages.ui.params.how_it_came_about import GraphParams
 from pages.ui.runs.inference import LONG_RUNS
@@ -30,7 +30,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.ablation.estimate import rank_correlation
-from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, pruned
+from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, prune
 from transformer.measurements.paths import PathStatistics, path_statistics
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
 
@@ -41,22 +41,22 @@ def show_graph(reading: TracedReading) -> None:
         question = pick_question(reading)
         st.number_input("Maximum nodes", step=5, width=140, **bind_number(GraphParams, "most"))
     try:
-        experiment = carry(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
+        experiment = embed_experiment(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
         graph = reading.runs.get(graph_run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         raise PageEnd from None
     params = session.params(GraphParams)
-    drawn = pruned(graph, params.most)
+    drawn = prune(graph, params.most)
     nodes, paths = node_table(graph, drawn, question), path_table(graph, drawn, question)
     ends = graph.paths(drawn.edges)
     if params.every:
         paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, ends))
-    picked = params.path if 0 <= params.path < len(ends) else _telling_path(ends)
+    picked = params.path if 0 <= params.path < len(ends) else _first_head_path(ends)
     cut = ends if params.every else ends[picked : picked + 1] if params.cut else ()
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
-        experiment = carry(reading.runs, graph_run, cuts)
+        experiment = embed_experiment(reading.runs, graph_run, cuts)
     st.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
     st.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
@@ -79,7 +79,7 @@ def show_graph(reading: TracedReading) -> None:
         )
     # The biases are no part that a sentence can do without, so their edges are not cut.
     listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
-    listed = listed.rename(columns={"predicted": ADDS, "measured": ADDED})
+    listed = listed.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
     # An expander remembers whether it is open, so the measured effects have one of their own, which opens by itself.
     show_numbers(
         listed,
@@ -150,7 +150,7 @@ def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.Data
     return says
 
 
-def _telling_path(ends: tuple[Path, ...]) -> int:
+def _first_head_path(ends: tuple[Path, ...]) -> int:
     """Return the index of the largest path that ends in a head, because a head has an attention map; else 0."""
     return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
@@ -208,7 +208,7 @@ def _show_path(
     labels = question.source if kind != "decoder" else question.prefix
     st.markdown(
         f"The row of “{markdown(question.label(node.stack, query))}” in "
-        f"{linked_head(kind, layer, head, reading.maps, query)}"
+        f"{head_markdown_link(kind, layer, head, reading.maps, query)}"
         + (" carries this path:" if node is receiver else " shows where the path's sender looked:")
     )
     show_altair(
@@ -237,9 +237,9 @@ def _show_conclusion(reading: TracedReading) -> str:
     if reading.translator is None:
         st.caption("Over many sentences, predictions were compared with cuts for translators only.")
         return ""
-    recorded = measured(PATHS, reading.translator)
+    recorded = model_record(PATHS, reading.translator)
     if recorded is None:
-        offer_measuring(
+        offer_measurement(
             PATHS,
             reading.translator,
             path_statistics,

@@ -11,10 +11,10 @@ from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
-from pages.ui.heads.kinds import linked_head
+from pages.ui.heads.kinds import head_markdown_link
 from pages.ui.how_it_came_about.question import labels_of, part_name
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.how_it_came_about import GraphParams
@@ -53,9 +53,11 @@ def show_score(reading: TracedReading) -> None:
             ("query", "This token …", range(queries), query, looking),
             ("key", "… looks at", allowed, key, seen),
         ):
-            _box(name, title, [int(each) for each in options], at, labels)
+            _show_box(name, title, [int(each) for each in options], at, labels)
     try:
-        experiment = carry(reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key))
+        experiment = embed_experiment(
+            reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key)
+        )
         pairs = reading.runs.get(run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
@@ -65,7 +67,7 @@ def show_score(reading: TracedReading) -> None:
     named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
     top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
     st.markdown(
-        f"In {linked_head(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
+        f"In {head_markdown_link(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
         f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
@@ -119,7 +121,7 @@ def show_score(reading: TracedReading) -> None:
         experiment_buttons(reading.runs, experiment, "score")
 
 
-def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
+def _show_box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
     """Show a select box for one coordinate of the cell; numbers are displayed from 1."""
     names = {each: str(each + 1) if labels is None else labels[each] for each in options}
     key = key_for(f"graph_{name}", names.values())

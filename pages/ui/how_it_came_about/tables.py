@@ -13,12 +13,12 @@ from transformer.values.kinds import KINDS
 from transformer.values.trace import STACKS, Stack
 
 # Height of each type of node within its layer.
-RISE = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
+HEIGHTS = {"encoder": 0.25, "decoder": 0.2, "cross": 0.5, None: 0.8}
 # Types of nodes.
 GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", "biases", "prediction")
 # Distance between heads of the same layer and token, relative to the width of a token with one head. Labels fit in
 # between.
-APART = 0.34
+NODE_SPACING = 0.34
 
 
 def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
@@ -34,11 +34,11 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
     for row, node in enumerate(nodes):
         x = columns.get(column_of(node), max(columns.values(), default=0.0))
         y = top if node.kind == "target" else 0.0
-        places[x, node.place.layer + 0.6 + RISE[node.attention] if node.place else y].append(row)
+        places[x, node.place.layer + 0.6 + HEIGHTS[node.attention] if node.place else y].append(row)
     xs, ys = np.zeros(len(nodes)), np.zeros(len(nodes))
     for (x, y), rows in places.items():
         # Place heads of the same layer and token side by side.
-        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * APART, y
+        xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * NODE_SPACING, y
     indices = list(drawn.nodes)
     own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
     none = np.zeros(len(own))
@@ -54,7 +54,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
             "value": np.concatenate((graph.values[indices], own)),
             **parts,
             "sum": sum(parts.values()),
-            "short": [_short(node, question) for node in nodes],
+            "short": [_short_label(node, question) for node in nodes],
             "x": xs,
             "y": ys,
         },
@@ -110,7 +110,7 @@ def column_centres(nodes: list[Node]) -> dict[tuple[bool, int], float]:
     end = 0.0
     last: tuple[bool, int] | None = None
     for column in dict.fromkeys(map(column_of, seen)):
-        width = max(1.0, APART * max(count for (each, *_), count in rows.items() if each == column))
+        width = max(1.0, NODE_SPACING * max(count for (each, *_), count in rows.items() if each == column))
         # Leave a gap between the source and the prefix.
         end += 1.0 if last is not None and last[0] != column[0] else 0.0
         middles[column], end, last = end + width / 2, end + width, column
@@ -132,7 +132,7 @@ def _group(node: Node) -> str:
     return {"bias": "biases", "target": "prediction"}.get(node.kind, node.kind)
 
 
-def _short(node: Node, question: PathQuestion) -> str:
+def _short_label(node: Node, question: PathQuestion) -> str:
     if node.kind == "bias":
         return "biases"
     if node.kind == "token":

@@ -11,11 +11,17 @@ from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.heads.head_picker import pick_head, pick_kind, picked_cell
 from pages.ui.heads.head_reading import HeadReading
-from pages.ui.inside_a_layer.cell_picker import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
+from pages.ui.inside_a_layer.cell_picker import (
+    open_positions,
+    show_cell_boxes,
+    show_cell_map,
+    show_summary,
+    weight_elsewhere,
+)
 from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
@@ -51,24 +57,24 @@ def show_cell(reading: HeadReading) -> None:
             f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
         ),
     ):
-        cell_map(trace, kind, choice, rows, columns, (row, column))
+        show_cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
-        cell_boxes(kind, choice, rows, columns, (row, column))
-        summary(found, looks, looked_at, float(np.linalg.norm(found.weighted_values[column])))
+        show_cell_boxes(kind, choice, rows, columns, (row, column))
+        show_summary(found, looks, looked_at, float(np.linalg.norm(found.weighted_values[column])))
         elsewhere = weight_elsewhere(trace, kind, choice, row, column)
         if elsewhere is not None:
             st.caption(elsewhere)
         if kind != "cross":
             open_positions(reading.config, row, column)
-    _score(found)
-    _softmax(found, columns, column)
-    _values(found, columns, column)
+    _show_score(found)
+    _show_softmax(found, columns, column)
+    _show_values(found, columns, column)
     grown = _stream_change(trace, kind, layer, row) if reading.config.norm == "pre" else None
-    _output(found, whole, columns, row, head, grown)
-    _unique(trace, reading, kind, layer, head, row, columns)
+    _show_output(found, whole, columns, row, head, grown)
+    _show_uniqueness(trace, reading, kind, layer, head, row, columns)
 
 
-def _score(found: Cell) -> None:
+def _show_score(found: Cell) -> None:
     """Show steps 1 and 2: the dot product of query and key, and its scaling."""
     st.subheader("1. Query times key, 2. divided by √K", anchor=False)
     width, score = len(found.query), found.raw_score / found.divisor + found.bias
@@ -92,13 +98,13 @@ def _score(found: Cell) -> None:
             f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last row of the table). "
             f"Divided by √{width} = {found.divisor:.6f} that is "
             f"{typeset(found.raw_score / found.divisor, '.6f')}{biased}; the trace says "
-            f"**{typeset(found.score, '.6f')}**, {_apart(score, found.score)}."
+            f"**{typeset(found.score, '.6f')}**, {_largest_difference(score, found.score)}."
         )
     with sums:
         show_table(product_table(found), "inside_products", height=330)
 
 
-def _softmax(found: Cell, columns: list[str], column: int) -> None:
+def _show_softmax(found: Cell, columns: list[str], column: int) -> None:
     """Show steps 3 and 4: the mask and the softmax."""
     st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
     total = found.exponentials.sum()
@@ -109,7 +115,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
             f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
             f"The exponentials add up to {total:.6f}, and {typeset(found.exponentials[column], 6)} ÷ {total:.6f} = "
             f"{typeset(found.exponentials[column] / total, 6)}; the trace says **{typeset(found.weight, 6)}**, "
-            f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
+            f"{_largest_difference(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
             f"{found.weights.sum():.6f}."
         )
         st.caption(
@@ -119,7 +125,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
         show_table(softmax_table(found, columns), "inside_softmax")
 
 
-def _values(found: Cell, columns: list[str], column: int) -> None:
+def _show_values(found: Cell, columns: list[str], column: int) -> None:
     """Show step 5: the values, multiplied by their weights and added up."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
@@ -127,7 +133,7 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
         show_plotly(
             heatmap(
                 np.vstack([found.weighted_values, found.output]),
-                rows=[*numbered(columns), "sum: the head’s output"],
+                rows=[*numbered_labels(columns), "sum: the head’s output"],
                 titles=("weight × value of", "dimension of the head"),
                 name="value",
             ),
@@ -153,7 +159,7 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
     return after - before
 
 
-def _output(
+def _show_output(
     found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
     """Show step 6: the output projection and the addition to the residual stream.
@@ -230,7 +236,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
     return alt.vconcat(*charts)
 
 
-def _unique(
+def _show_uniqueness(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
     """State whether other attention weights would produce the same output."""
@@ -258,7 +264,7 @@ def _unique(
         )
     table = pd.DataFrame(
         {
-            "column": numbered(columns),
+            "column": numbered_labels(columns),
             "weight": trace.attention(kind)[layer, head, row].astype(float),
             "effective weight": found.effective[row],
             "without any effect": found.null[row],
@@ -267,5 +273,5 @@ def _unique(
     show_numbers(table, "inside_effective", label="Effective attention of this row")
 
 
-def _apart(computed: float, traced: float) -> str:
+def _largest_difference(computed: float, traced: float) -> str:
     return f"{typeset(abs(computed - traced), '.1e')} apart, within float32 precision"

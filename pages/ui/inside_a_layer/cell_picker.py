@@ -8,7 +8,7 @@ import streamlit as st
 from attention_atlas.browser.labels import TITLES, titles
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import frame, numbered, show_numbers
+from pages.ui.charts.tables import frame, numbered_labels, show_numbers
 from pages.ui.components.save_as import show_clickable
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
@@ -25,7 +25,7 @@ MAP = "inside_map"
 CLICKED = "_inside_clicked"
 
 
-def cell_map(
+def show_cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
     """Show one head's map, on which a click picks a cell, and a table of the map's values.
@@ -75,10 +75,10 @@ def cell_map(
     st.caption("Click a cell, or choose its row and its column in the boxes.")
 
 
-def cell_boxes(
+def show_cell_boxes(
     kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Show select boxes for the cell's row and column; arguments are those of `cell_map`."""
+    """Show select boxes for the cell's row and column; arguments are those of `show_cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2),
@@ -88,7 +88,7 @@ def cell_boxes(
         (("columns", column), ("rows", row)),
         strict=True,
     ):
-        names = numbered(labels)
+        names = numbered_labels(labels)
         key = key_for(f"inside_{name}", names)
 
         def store(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
@@ -103,7 +103,7 @@ def cell_boxes(
         )
 
 
-def summary(found: Cell, row: str, column: str, moved: float) -> None:
+def show_summary(found: Cell, row: str, column: str, moved: float) -> None:
     """Show one number for each step of the cell's computation.
 
     Args:

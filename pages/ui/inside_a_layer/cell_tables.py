@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.tables import MINUS_INFINITY, numbered
+from pages.ui.charts.tables import MINUS_INFINITY, numbered_labels
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.replay.contributions import Contributions
 
@@ -32,7 +32,7 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
     """
     return pd.DataFrame(
         {
-            "column": [*numbered(columns), "sum"],
+            "column": [*numbered_labels(columns), "sum"],
             "score": [*found.scores, np.nan],
             "masked": [
                 *(f"{score:.6f}" if np.isfinite(score) else MINUS_INFINITY for score in found.masked_scores),
@@ -56,7 +56,7 @@ def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
         np.vstack([weighted, weighted.sum(axis=0), found.output]), columns=[f"v{n}" for n in range(weighted.shape[1])]
     )
     table.insert(0, "weight", [*found.weights, found.weights.sum(), np.nan])
-    table.insert(0, "column", [*numbered(columns), "sum", "output in the trace"])
+    table.insert(0, "column", [*numbered_labels(columns), "sum", "output in the trace"])
     return table
 
 
@@ -71,7 +71,7 @@ def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, 
     """
     return pd.DataFrame(
         {
-            "column": numbered(columns),
+            "column": numbered_labels(columns),
             "weight": found.weights,
             "norm of v W^O": np.linalg.norm(whole.transformed[head], axis=-1),
             "norm written": whole.head_norms()[head, row],

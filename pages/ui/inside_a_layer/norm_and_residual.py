@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.specification import FilledChart
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
@@ -73,7 +73,7 @@ def show_norm(reading: HeadReading) -> None:
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
     found = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
-    st.markdown(_what_norm_does(found, ours))
+    st.markdown(_describe_norm(found, ours))
     show_table(spread_table(found, labels), "inside_spread", digits=4)
     st.subheader(
         "The size of the residual stream, and what is written to it",
@@ -93,7 +93,7 @@ def show_norm(reading: HeadReading) -> None:
             key="inside_sizes",
             alt="Mean norm of the stream after each sub-layer, and of the sub-layer's output; the table lists both.",
         )
-    st.markdown(_what_grows(table))
+    st.markdown(_describe_growth(table))
     show_numbers(table, "inside_size_numbers")
 
 
@@ -106,14 +106,14 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
         found: the sub-layer.
         labels: the labels of the N positions.
     """
-    columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
+    columns: dict[str, list[str] | np.ndarray] = {"token": numbered_labels(labels)}
     for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
         # Rounding errors leave means of normalised values slightly above or below 0. Adding 0.0 turns −0 into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
-def _what_norm_does(found: SubLayer, place: str) -> str:
+def _describe_norm(found: SubLayer, place: str) -> str:
     """Return Markdown that describes the effect of the sub-layer's norm."""
     before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = (
@@ -178,10 +178,10 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
             color=alt.Color("what:N", scale=colours, legend=legend),
         )
     )
-    return layered(bars, line, height=320)
+    return layer_charts(bars, line, height=320)
 
 
-def _what_grows(table: pd.DataFrame) -> str:
+def _describe_growth(table: pd.DataFrame) -> str:
     """Return Markdown that describes how the residual stream grows."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (

@@ -10,7 +10,7 @@ import pandas as pd
 from attention_atlas.browser.labels import row_labels
 from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.heatmap import SHARE, SIGNED
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.text.shapes import letter_titles, shape_in_letters, sizes, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.notes import Stage
@@ -71,10 +71,10 @@ def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.Da
     """Return a table for a stage that consists of token ids, [B, N]: each position's token and vocabulary id."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
-    table = {"position": numbered(token_labels(trace, letter)), "id in the vocabulary": ids}
+    table = {"position": numbered_labels(token_labels(trace, letter)), "id in the vocabulary": ids}
     if stage.key == "generator.words":
         table = {
-            "position": numbered(row_labels(axes_of(trace, "decoder"))),
+            "position": numbered_labels(row_labels(axes_of(trace, "decoder"))),
             "id in the vocabulary": ids,
             "most likely next token": [token_label(token, "") for token in tokenizer.tokens(ids)],
         }

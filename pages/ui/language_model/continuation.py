@@ -7,7 +7,7 @@ import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts import matrix
-from pages.ui.charts.downloads import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.charts.tables import draw_table, show_numbers
 from pages.ui.charts.tokens import token_strip, token_table
 from pages.ui.components.attention_browser import attention_browser
@@ -20,7 +20,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import TextHeadParams
 from pages.ui.state import session
-from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.captions import describe_axes, describe_clearest_head, describe_head, describe_most_focused_head
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import WORD_JOINER, markdown
 from pages.ui.text.number_format import typeset
@@ -46,20 +46,22 @@ def show_continuation(loaded: LanguageModel) -> None:
         show_probabilities(reading)
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
-    prose("lm_telling", telling(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), MAPS)
+    prose(
+        "lm_telling", describe_clearest_head(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), MAPS
+    )
     at = choice.layer, choice.head
     st.markdown(
-        f"{describe_copying(loaded, trace, *at)} {what_to_look_for(view, metrics, *at)}".strip(),
+        f"{describe_copying(loaded, trace, *at)} {describe_head(view, metrics, *at)}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
-    prose("lm_sharpest", sharpest(metrics), MAPS)
+    prose("lm_sharpest", describe_most_focused_head(metrics), MAPS)
     st.caption(
-        how_to_read(view, ENGLISH)
+        describe_axes(view, ENGLISH)
         + " A token's row determines the next token, so a head that matters for a word shows "
         "this in the row before the word. For the alternatives, see “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
-    show_numbers(token_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the tokens")
+    show_numbers(token_table(*_new_tokens(reading)), "lm_written_numbers", label="The probabilities of the tokens")
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
     )
@@ -83,7 +85,7 @@ def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) ->
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO + " The code prints the weights of tokens, even if “Words” merges tokens on the page.")
-    save_every_head(lambda: reading.trace, "lm")
+    save_trace(lambda: reading.trace, "lm")
 
 
 def show_written(reading: LanguageReading) -> None:
@@ -134,7 +136,7 @@ def show_probabilities(reading: LanguageReading) -> None:
     """Show the probability of each new token."""
     trace = reading.trace
     show_altair(
-        token_strip([("probability", *_written(reading))]),
+        token_strip([("probability", *_new_tokens(reading))]),
         "lm_written",
         "The probability of each new token, "
         "given all tokens before it; the table at the end of the page lists the values.",
@@ -142,7 +144,7 @@ def show_probabilities(reading: LanguageReading) -> None:
     )
 
 
-def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
+def _new_tokens(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
     """Return the labels and log-probabilities of the new tokens."""
     trace, count = reading.trace, len(reading.traced.ranks)
     labels = [token_label(token, trace.target_text) for token in trace.predicted_tokens[-count:]]

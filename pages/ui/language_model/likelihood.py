@@ -26,23 +26,23 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import TextScoreRun
 from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import most_tokens
-from transformer.text.normalisation import valid
+from transformer.language_modelling.tracing import max_tokens
+from transformer.text.normalisation import replace_surrogates
 
 # The number of each text on the page, by the parameter that stores the text.
 NUMBERS = {"first": 1, "second": 2}
 # Maximum number of characters of a text that a sentence on the page quotes.
-QUOTED = 60
+MAX_QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def show_likely(loaded: LanguageModel) -> None:
+def show_likelihood(loaded: LanguageModel) -> None:
     """Show two text boxes and, for each text, a strip of token probabilities and a table row."""
     asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
     for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
         with place:
-            _text_box(loaded, name, text)
+            _show_text_box(loaded, name, text)
             if text.strip() and (score := _score(loaded, NUMBERS[name], text)):
                 scores[NUMBERS[name]] = score
     if not any(map(str.strip, asked.values())):
@@ -76,7 +76,7 @@ def show_likely(loaded: LanguageModel) -> None:
                 save_tables("text-probability", f"lm_{number}", facts, {"tokens": tokens})
 
 
-def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
+def _show_text_box(loaded: LanguageModel, name: str, text: str) -> None:
     first = name == "first"
     text_box(
         f"lm_{name}",
@@ -84,7 +84,7 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
         partial(_read, name),
         primary=first,
         asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {most_tokens(loaded)} tokens)",
+        label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {max_tokens(loaded)} tokens)",
         placeholder="Type a text …" if first else "Another text, or none …",
         button="Read",
         help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
@@ -92,7 +92,7 @@ def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
 
 
 def _read(name: str, typed: str) -> None:
-    session.update(LanguageModelParams, **{name: valid(typed)})
+    session.update(LanguageModelParams, **{name: replace_surrogates(typed)})
 
 
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
@@ -113,7 +113,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
     if len(scores) == 1:
         (score,) = scores.values()
         return (
-            f"This model gives **{_quoted(score)}** the probability {power_of_ten(score.log_prob)}.",
+            f"This model gives **{_quote(score)}** the probability {power_of_ten(score.log_prob)}.",
             f"That is {typeset(score.log_prob)} nats: a perplexity of {score.perplexity:,.1f} per token.",
         )
     (_, first), (_, second) = scores.items()
@@ -123,8 +123,8 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
     return (
         "The model finds both texts equally likely."
         if abs(gap) < 0.005
-        else f"This model finds **{_quoted(likelier)}** {times} times as likely as **{_quoted(other)}**"
-        + ("" if _quoted(other).endswith((".", "!", "?", "…")) else "."),
+        else f"This model finds **{_quote(likelier)}** {times} times as likely as **{_quote(other)}**"
+        + ("" if _quote(other).endswith((".", "!", "?", "…")) else "."),
         _numbers(scores),
     )
 
@@ -147,20 +147,21 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
         else f"by the first, the model expects **text {by_tokens}** more; by the second, **text {by_words}**"
     )
     return (
-        f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
+        f"{log_probs}; but text {number} has {_token_count(first)}, text {another} {_token_count(second)}, and every "
+        "further "
         f"token makes a text less likely. The fair comparison is the perplexity, {per_token}, {per_word}: {expected}."
     )
 
 
-def _counted(score: TextScore) -> str:
+def _token_count(score: TextScore) -> str:
     count = len(score.tokens)
     return f"{count} {'token' if count == 1 else 'tokens'}"
 
 
-def _quoted(score: TextScore) -> str:
+def _quote(score: TextScore) -> str:
     """Return a text as Markdown, shortened to fit into a sentence."""
     text = score.text.strip()
-    return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
+    return markdown(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED].rstrip()} …")
 
 
 def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.attention_browser import at_clearest_head
 from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
@@ -23,8 +23,8 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
-from transformer.language_modelling.tracing import most_tokens
-from transformer.text.normalisation import valid
+from transformer.language_modelling.tracing import max_tokens
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
@@ -36,9 +36,9 @@ PAGES: Mapping[Kind, KindPage] = {
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
 # A text that can be continued by copying: its last words occurred before.
-REPEATING = "She loves tea and he loves music. She loves tea and he"
-BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
-NOTHING = "(nothing: the model starts by itself)"
+REPETITION = "She loves tea and he loves music. She loves tea and he"
+BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPETITION, "")
+EMPTY_TEXT = "(nothing: the model starts by itself)"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class LanguageReading:
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
         """Return the head to show: the user's choice, or else the most informative head on this text."""
         shape = self.trace.decoder.shape[:2]
-        return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
+        return at_clearest_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
     # Remaining members of the `HeadReading` protocol.
 
@@ -141,8 +141,8 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
         text_box(
             "beginning",
             asked.text,
-            go_on_from,
-            label=f"Start of a text (up to {most_tokens(loaded)} tokens)",
+            store_text,
+            label=f"Start of a text (up to {max_tokens(loaded)} tokens)",
             placeholder="Type the start of a text, or nothing …",
             button="Continue",
             primary=True,
@@ -156,7 +156,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
         key="lm_example",
         on_change=_use_example,
         placeholder="Choose one …",
-        format_func=lambda text: text or NOTHING,
+        format_func=lambda text: text or EMPTY_TEXT,
     )
     for place in rest:
         with place:
@@ -172,9 +172,9 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     return replace(reading, params=replace(params, step=min(params.step, written - 1)))
 
 
-def go_on_from(typed: str) -> None:
+def store_text(typed: str) -> None:
     """Callback for the text box: store the text, and drop the previous text's forced tokens and pins."""
-    session.update(LanguageModelParams, text=valid(typed))
+    session.update(LanguageModelParams, text=replace_surrogates(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())
 
@@ -182,6 +182,6 @@ def go_on_from(typed: str) -> None:
 def _use_example() -> None:
     chosen = st.session_state.lm_example
     if chosen in BEGINNINGS:
-        go_on_from(chosen)
+        store_text(chosen)
         session.refill_boxes()
     st.session_state.lm_example = None

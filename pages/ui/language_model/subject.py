@@ -37,17 +37,17 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Select-box value for the translator. Values other than OF_TRANSLATOR and OF_OWN are folder names.
-OF_TRANSLATOR = ""
+# Select-box value for the translator. Values other than TRANSLATOR_OPTION and OWN_OPTION are folder names.
+TRANSLATOR_OPTION = ""
 # Select-box value for attention from a file; no folder can have this name.
-OF_OWN = "/own"
+OWN_OPTION = "/own"
 
 
-def language_model_shown() -> bool:
+def is_language_model() -> bool:
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
-def own_shown() -> bool:
+def is_own_attention() -> bool:
     """Return whether the page shows attention from a file."""
     return session.params(SubjectParams).subject == OWN
 
@@ -62,21 +62,21 @@ def subject_choice(page: str) -> None:
     key = f"{page}subject"
     folders = list(language_model_folders())
     name = session.params(LanguageModelParams).model
-    own = [OF_OWN] if page == CompareParams.PREFIX else []
-    chosen = OF_OWN if own and own_shown() else OF_TRANSLATOR
-    if language_model_shown():
+    own = [OWN_OPTION] if page == CompareParams.PREFIX else []
+    chosen = OWN_OPTION if own and is_own_attention() else TRANSLATOR_OPTION
+    if is_language_model():
         chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
 
     def choose() -> None:
         picked = st.session_state[key]
-        subject = {OF_TRANSLATOR: TRANSLATOR, OF_OWN: OWN}.get(picked, LANGUAGE_MODEL)
+        subject = {TRANSLATOR_OPTION: TRANSLATOR, OWN_OPTION: OWN}.get(picked, LANGUAGE_MODEL)
         session.update(SubjectParams, subject=subject)
         if picked in folders:
             session.update(LanguageModelParams, model=picked)
 
     st.selectbox(
         "Whose heads",
-        [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL]), *own],
+        [TRANSLATOR_OPTION, *(folders or [LANGUAGE_MODEL]), *own],
         key=preset(key, chosen),
         on_change=choose,
         format_func=_title,
@@ -85,7 +85,7 @@ def subject_choice(page: str) -> None:
     )
 
 
-def links_to_its_heads() -> None:
+def show_head_links() -> None:
     """Show links from the "Language model" page to the pages about the model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
@@ -95,12 +95,12 @@ def links_to_its_heads() -> None:
 
 def read_subject() -> HeadReading:
     """Show the chosen model's text box, and run the model on the text; if that fails, show a message and stop."""
-    if not language_model_shown():
+    if not is_language_model():
         reading = read_sentence()
         show_translation(reading)
         return reading
     reading = read_beginning(language_model(), settings=False)
-    session.quote(f"Text: {reading.trace.text}")
+    session.set_quoted_text(f"Text: {reading.trace.text}")
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
             show_text(reading)
@@ -108,25 +108,25 @@ def read_subject() -> HeadReading:
     return reading
 
 
-def named_besides() -> AlsoNamed:
+def copying_head_names() -> AlsoNamed:
     """Return the names that a language model's heads get from random patterns; empty for other models."""
-    return copying_names(language_model()) if language_model_shown() else {}
+    return copying_names(language_model()) if is_language_model() else {}
 
 
 def read_maps() -> MapReading:
     """Return the attention maps from a file, or those of the chosen model on the user's text."""
-    return read_own() if own_shown() else read_subject()
+    return read_own() if is_own_attention() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
     """Return the chosen model for the "A vs. B" comparison; for attention from a file, show a message and stop."""
-    if own_shown():
+    if is_own_attention():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "
             "model."
         )
         raise PageEnd
-    if not language_model_shown():
+    if not is_language_model():
         return compared_translator(translator())
     loaded = language_model()
 
@@ -145,9 +145,9 @@ def compared_subject() -> ComparedModel:
 
 
 def _title(name: str) -> str:
-    if name == OF_TRANSLATOR:
+    if name == TRANSLATOR_OPTION:
         return "Translator"
-    if name == OF_OWN:
+    if name == OWN_OPTION:
         return "Your own attention"
     shipped = name in (SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL)
     return "Language model" if shipped else f"Language model: {name}"

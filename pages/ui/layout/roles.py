@@ -1,7 +1,8 @@
 """Roles of page elements: main figure, figure words and aside; elements without a role are explanations or controls.
 
 Pages only declare these roles. This module implements lecture mode, which shows nothing but the main figure, as large
-as the screen. assets/lecture/page.css hides or enlarges elements by role. Charts, tables and components call `large`.
+as the screen. assets/lecture/page.css hides or enlarges elements by role. Charts, tables and components call
+`is_lecture_mode`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
-def large() -> bool:
+def is_lecture_mode() -> bool:
     """Return whether lecture mode is on: the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
@@ -36,7 +37,7 @@ def lay_out(page: str) -> None:
     Args:
         page: the name of the open page.
     """
-    if large():
+    if is_lecture_mode():
         titled = session.params(LectureParams).heading(page)
         st.html(STYLE + (f"<style>:root {{ --slide-title: {TITLE_HEIGHT}px; }}</style>" if titled else ""))
 
@@ -55,7 +56,7 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
         return st.container()
     place = st.container(key=MAIN)
     lines = tuple(filter(None, headline))
-    if lines and large():
+    if lines and is_lecture_mode():
         taken = sum(min(rows, 1 + len(line) // ROW) for line in lines)
         with place.container(key=LINES, gap=None):
             st.markdown("\n\n".join(lines))
@@ -71,7 +72,9 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
         wide: whether the figure needs more of the width than usual.
     """
     with main_figure(*headline):
-        words, figure = st.columns([5, 7] if large() and not wide else [4, 8], gap="small" if large() else "large")
+        words, figure = st.columns(
+            [5, 7] if is_lecture_mode() and not wide else [4, 8], gap="small" if is_lecture_mode() else "large"
+        )
     return words, figure
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.layout.roles import clicker_is_free
@@ -29,12 +29,12 @@ from pages.ui.text.markup import markdown
 
 KEY = "lecture"
 # Session-state key for the page of the requested slide, kept until a script run opens that page.
-OPENED = "_opened_slide"
+OPENED_SLIDE = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence makes the URL too long."
-WITHOUT_LIST = "This slide contains only the open sentence: your list of sentences would make the URL too long."
+LIST_LEFT_OUT = "This slide contains only the open sentence: your list of sentences would make the URL too long."
 # Pages whose own buttons can be pressed with a presentation clicker, unless the page is shown as a slide.
-STEPPED = ("lessons",)
-OF_ONE_HEAD = (
+STEP_PAGES = ("lessons",)
+HEAD_PAGES = (
     "encoder_attention",
     "masked_attention",
     "cross_attention",
@@ -44,7 +44,7 @@ OF_ONE_HEAD = (
 )
 # Pages for either the translator or a language model. With a language model, slides are described as for the "Language
 # model" page.
-OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
+ANY_MODEL_PAGES = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
@@ -54,9 +54,9 @@ def opened_page(page: str) -> str | None:
 
     The request is kept until that page is open, because a Streamlit rerun may interrupt the current script run first.
     """
-    if st.session_state.get(OPENED) == page:
-        del st.session_state[OPENED]
-    return st.session_state.get(OPENED)
+    if st.session_state.get(OPENED_SLIDE) == page:
+        del st.session_state[OPENED_SLIDE]
+    return st.session_state.get(OPENED_SLIDE)
 
 
 def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
@@ -81,7 +81,7 @@ def show_slide(number: int | None, *, present: bool = True, at_end: bool = False
         end = [ends[slide.page]] if at_end and slide.page in ends else []
         session.open_address(address, lecture if present else replace(lecture, lecture=False), *end)
         session.refill_boxes()
-        st.session_state[OPENED] = slide.page
+        st.session_state[OPENED_SLIDE] = slide.page
 
 
 def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
@@ -116,14 +116,14 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
                 "heading": params.heading(page),
                 "longest": LONGEST_TITLE,
                 "slides": [
-                    {"title": slide.title, "page": titles[slide.page], "text": _described(slide)}
+                    {"title": slide.title, "page": titles[slide.page], "text": _describe_slide(slide)}
                     for slide in slides.slides
                 ],
                 "file": slides.to_file() if slides else "",
                 "limit": MAX_BYTES,
                 "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
-                "code": _code(path(page), titles) if params.qr else None,
+                "code": _qr_code(path(page), titles) if params.qr else None,
             },
         )
     if slides.problem:
@@ -150,10 +150,10 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
             listed(replace(params.slides, problem=TOO_LONG))
             return
         mine = ListParams("\n".join(session.sentence_list().sentences)).to_address()
-        added = params.slides.added(Slide.of(page, address | mine).carrying(session.carried()))
+        added = params.slides.added(Slide.of(page, address | mine).carrying(session.embedded_experiment()))
         if added.problem and mine:
-            added = params.slides.added(Slide.of(page, address).carrying(session.carried()))
-            added = replace(added, problem=added.problem or WITHOUT_LIST)
+            added = params.slides.added(Slide.of(page, address).carrying(session.embedded_experiment()))
+            added = replace(added, problem=added.problem or LIST_LEFT_OUT)
         listed(added)
 
     def load() -> None:
@@ -185,33 +185,33 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         action()
 
 
-def _described(slide: Slide) -> str:
+def _describe_slide(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list of slides.
 
     The description covers only the slide's own page, although the URL also holds the settings of other pages.
     """
     address = dict(slide.parameters)
-    if slide.page in STEPPED:
+    if slide.page in STEP_PAGES:
         # A lesson uses its own sentence, not the one in the URL.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
     what, text, of = "", address[session.TEXT], AttentionParams
-    subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
+    subject = SubjectParams.from_address(address).subject if slide.page in ANY_MODEL_PAGES else slide.page
     if subject == LANGUAGE_MODEL:
         text, of = LanguageModelParams.from_address(address).text, TextHeadParams
     if frame := FilmParams.from_address(address).frame * (slide.page == FIRST):
         what = f"film, frame {frame}"
     elif slide.page == "switch_heads_off":
-        what = _switched(OffParams.from_address(address))
-    elif slide.page in OF_ONE_HEAD:
+        what = _describe_switched(OffParams.from_address(address))
+    elif slide.page in HEAD_PAGES:
         choice = of.from_address(address)
         what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
     if slide.page == "decoding":
         what = ", ".join(filter(None, [what, f"step {DecodingParams.from_address(address).step + 1}"]))
-    return " · ".join(filter(None, [what, visible(text)]))
+    return " · ".join(filter(None, [what, displayable(text)]))
 
 
-def _switched(off: OffParams) -> str:
+def _describe_switched(off: OffParams) -> str:
     heads = off.heads.heads
     if not heads:
         return ""
@@ -222,7 +222,7 @@ def _switched(off: OffParams) -> str:
 def _step(page: str) -> str:
     """Return the lesson step that a clicker would advance; empty if a clicker would not advance a lesson."""
     lesson = session.params(LessonParams)
-    if page not in STEPPED or not lesson.id or not clicker_is_free():
+    if page not in STEP_PAGES or not lesson.id or not clicker_is_free():
         return ""
     # The page's title gives the total number of steps. Do not read it here: the lessons module would import torch.
     return f"Step {lesson.shown_step + 1}"
@@ -232,7 +232,7 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
     return str(Slide.of(slide.page, dict(slide.parameters) | dict(more))).partition("?")[2]
 
 
-def _code(path: str, pages: Container[str]) -> dict[str, str]:
+def _qr_code(path: str, pages: Container[str]) -> dict[str, str]:
     """Return the QR code of the page's URL in lecture mode, or a sentence that explains why there is none."""
     address = session.page_address()
     if not address:

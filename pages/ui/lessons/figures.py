@@ -11,7 +11,7 @@ import streamlit as st
 
 from attention_atlas.browser.payload import browser_payload, sentence_id
 from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.attention_browser import draw_browser
 from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
@@ -19,7 +19,7 @@ from pages.ui.components.synced_state import SyncedState
 from pages.ui.layout.roles import aside
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured_step import MeasuredStep
-from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
+from pages.ui.lessons.tables import display_table, table_of, totals_of, without_maps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.markup import markdown
 from transformer.lessons.evidence import JOBS
@@ -30,13 +30,13 @@ from transformer.running.runs.trace import TraceRun
 
 # Table columns that contain whole sentences, and their width in pixels, which leaves room for the other columns on a
 # projector.
-LONG, TEXT = ("translation", "with positions", "without positions"), 240
+LONG_COLUMNS, TEXT_WIDTH = ("translation", "with positions", "without positions"), 240
 # State of the map when it was last shown: the lesson's ID, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
-# Decimal places: FINE is for the probabilities of whole sentences, which are small.
-DIGITS, FINE = 3, 4
+# Decimal places: FINE_DIGITS is for the probabilities of whole sentences, which are small.
+DIGITS, FINE_DIGITS = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
@@ -160,7 +160,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 def show_values(table: Table) -> None:
     """Show how much each position contributes to each component of a sum of vectors, as a coloured table."""
-    frame = framed(table)
+    frame = display_table(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
     side_by_side(
@@ -185,7 +185,7 @@ def show_table_figure(measured: MeasuredStep) -> None:
     """Show a figure made from a table: the totals as text, and a chart, a coloured table or the table itself."""
     table = table_of(measured)
     assert table is not None, "the figure has a table"
-    frame, show = framed(table), measured.step.show
+    frame, show = display_table(table), measured.step.show
     chart = _chart(show, table, frame)
     if totals := totals_of(table):
         st.container(key=TOTALS).markdown(markdown(totals))
@@ -200,8 +200,8 @@ def show_table_figure(measured: MeasuredStep) -> None:
             alt=f"{', '.join(table.columns)}, by {table.head}; the table has the numbers.",
             sentence="",
         )
-    digits = FINE if show == "translations" else DIGITS
-    wrapped = {name: TEXT for name in frame if name in LONG}
+    digits = FINE_DIGITS if show == "translations" else DIGITS
+    wrapped = {name: TEXT_WIDTH for name in frame if name in LONG_COLUMNS}
     if show == "learning":
         with aside("lesson_numbers"):
             show_table(frame, "lesson_table", digits=digits, wrapped=wrapped)
@@ -223,11 +223,11 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
     if show not in BARS:
         return None
     # Number the tokens, so that equal tokens keep separate bars. Other labels are unique and need no number.
-    names = numbered(frame[table.head].tolist())
+    names = numbered_labels(frame[table.head].tolist())
     labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 
-def hidden(measured: MeasuredStep, *, done: bool) -> bool:
+def is_hidden(measured: MeasuredStep, *, done: bool) -> bool:
     """Return whether the step's figure must stay hidden, because it would give the answer away."""
     return measured.step.show in TABLES and bool(measured.step.question) and not done

@@ -28,10 +28,10 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 LESSON_FILE = "attention_browser/lesson_file"
-WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
+FOOTER = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
-def printed(lesson: Lesson, write: Callable[[], str]) -> str:
+def handout(lesson: Lesson, write: Callable[[], str]) -> str:
     """Return the HTML document from `write`; if a step cannot be measured, return a document with the error message.
 
     Streamlit creates a download only after the click on its button, and does not show exceptions raised at that point.
@@ -44,7 +44,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 
 @contextmanager
-def _named(number: int) -> Iterator[None]:
+def _step_named(number: int) -> Iterator[None]:
     """Context manager that adds the step's number to the message of an error raised inside the context."""
     try:
         yield
@@ -52,7 +52,7 @@ def _named(number: int) -> Iterator[None]:
         raise LessonError(f"step {number}: {error}") from error
 
 
-def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
+def worksheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
     """Return a lesson's worksheet as HTML, with an empty table to fill in or with the measured answers.
 
     Raises:
@@ -60,7 +60,7 @@ def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
     """
     steps, blocks = [], []
     for number, given in enumerate(lesson.steps, 1):
-        with _named(number):
+        with _step_named(number):
             step = measured_step(translator, given)
             choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
             own = f"<p class=sentence>{escape(given.sentence)}</p>" if given.sentence != lesson.sentence else ""
@@ -89,7 +89,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
     """
     blocks, maps, parts = [], [], []
     for number, given in enumerate(lesson.steps, 1):
-        with _named(number):
+        with _step_named(number):
             step = measured_step(translator, given)
             figure = _figure(step, maps)
             parts.append(ClaimedRun.of(f"step {number}", finding_run(given), step.finding))
@@ -168,6 +168,6 @@ def _document(lesson: Lesson, body: str, scripts: str = "") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(lesson.title)}</title>'
         f"<style>{theme()}{style(LESSON_FILE)}</style><main><h1>{escape(lesson.title)}</h1>"
         f"<p>{escape(lesson.summary)}</p><p class=sentence>{escape(lesson.sentence)}</p>{body}"
-        f"<footer>{WRITE.format(escape(lesson.model))}</footer>"
+        f"<footer>{FOOTER.format(escape(lesson.model))}</footer>"
         f"</main>{scripts}</html>"
     )

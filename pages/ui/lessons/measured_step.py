@@ -12,11 +12,11 @@ from transformer.lessons.evidence import Evidence
 from transformer.lessons.finding_run import FindingRun
 from transformer.lessons.lesson import LessonStep
 from transformer.lessons.result import Question, figure_of, question_of, with_map_before
-from transformer.lessons.template import filled
+from transformer.lessons.template import fill
 from transformer.running.translator import Translator
 
 # Private-use characters, not allowed in a lesson, that mark the start and end of a value until the text is escaped.
-OPENS, CLOSES = "\ue000", "\ue001"
+VALUE_START, VALUE_END = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class MeasuredStep:
 
     def markdown(self, text: str) -> str:
         """Return one of the step's texts as Markdown, with the measured values filled in and bold."""
-        marked = filled(text, self.finding.values, lambda value: f"{OPENS}{value}{CLOSES}")
-        return markdown(marked).replace(OPENS, "**").replace(CLOSES, "**")
+        marked = fill(text, self.finding.values, lambda value: f"{VALUE_START}{value}{VALUE_END}")
+        return markdown(marked).replace(VALUE_START, "**").replace(VALUE_END, "**")
 
     def plain(self, text: str) -> str:
         """Return one of the step's texts as plain text, with the measured values filled in."""
-        return filled(text, self.finding.values)
+        return fill(text, self.finding.values)
 
 
 def finding_run(step: LessonStep) -> FindingRun:

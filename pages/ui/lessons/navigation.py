@@ -15,7 +15,7 @@ from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import Lesson, LessonStep, read_lesson
 
 
-def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
+def show_navigation(lesson: Lesson, number: int, *, done: bool) -> None:
     """Show the navigation buttons below a step.
 
     Args:
@@ -48,7 +48,7 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
             type="primary",
             disabled=not done,
             shortcut="PageDown" if keyed and done else None,
-            help=None if done else _wanted(lesson.steps[number]),
+            help=None if done else _describe_task(lesson.steps[number]),
             on_click=open_step,
             args=to,
         )
@@ -83,7 +83,7 @@ def _lesson_after(name: str) -> Lesson | None:
     return None
 
 
-def _wanted(step: LessonStep) -> str:
+def _describe_task(step: LessonStep) -> str:
     """Return the tooltip that tells the user how to complete the step; empty for a step without a task."""
     return {
         "answered": "Answer the question first.",

@@ -11,7 +11,7 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text
 from transformer.errors import LessonError
-from transformer.lessons.folders import SHIPPED, lesson_files
+from transformer.lessons.folders import SHIPPED_FOLDER, lesson_files
 from transformer.lessons.lesson import read_lesson
 from transformer.text.languages import LANGUAGES
 
@@ -25,8 +25,8 @@ def show_overview() -> None:
         f"{LANGUAGES}, asks what you expect, and then measures it. "
         + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
     )
-    shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED]
-    own = [(name, path) for name, path in files.items() if path.parent != SHIPPED]
+    shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED_FOLDER]
+    own = [(name, path) for name, path in files.items() if path.parent != SHIPPED_FOLDER]
     _show_list(shipped, params)
     if own:
         st.subheader("From the folder “lessons”", anchor=False)

@@ -14,17 +14,17 @@ from pages.ui.bets.ask import ask
 from pages.ui.bets.offer import show_score
 from pages.ui.bets.verdict import verdict
 from pages.ui.charts.downloads import save_button
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.heads.kinds import PAGES
-from pages.ui.layout.roles import aside, large, words_and_figure
-from pages.ui.lessons.clicks import done_by, remark_on
-from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
-from pages.ui.lessons.handouts import lesson_file, printed, sheet
+from pages.ui.layout.roles import aside, is_lecture_mode, words_and_figure
+from pages.ui.lessons.clicks import describe_wrong_choice, is_done
+from pages.ui.lessons.figures import chosen_in_map, first_choice, is_hidden, show_map, show_table_figure, show_without
+from pages.ui.lessons.handouts import handout, lesson_file, worksheet
 from pages.ui.lessons.measured_step import MeasuredStep, finding_run, measured_step
-from pages.ui.lessons.navigation import answer_question, open_step, show_moves
+from pages.ui.lessons.navigation import answer_question, open_step, show_navigation
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
-from pages.ui.reading.model_picker import load, several_models
+from pages.ui.reading.model_picker import has_several_models, load
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
@@ -37,9 +37,9 @@ from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
 # Figures that are wide tables and get more of the page's width.
-WIDE = ("translations", "needed")
+WIDE_FIGURES = ("translations", "needed")
 # The app's start page, whose URL path is empty.
-FIRST = "translate"
+START_PAGE = "translate"
 
 
 def show_lesson(path: Path) -> None:
@@ -57,14 +57,14 @@ def show_lesson(path: Path) -> None:
     with aside("lesson_head"):
         head, back = st.columns([8, 2], vertical_alignment="center")
         head.markdown(f"##### {title}")
-        if several_models():
+        if has_several_models():
             head.caption(f"This lesson uses the model {folder}, whichever model is chosen on other pages.")
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         measured = measured_step(model, lesson.steps[number])
-        experiment = carry(CachedRuns(model), finding_run(measured.step))
+        experiment = embed_experiment(CachedRuns(model), finding_run(measured.step))
         words, figure = words_and_figure(
-            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE
+            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE_FIGURES
         )
         with figure:
             done, remark = _show_figure(measured, params, number)
@@ -74,7 +74,7 @@ def show_lesson(path: Path) -> None:
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
             _show_words(measured, params, done, remark, lesson.model)
-            show_moves(lesson, number, done=done)
+            show_navigation(lesson, number, done=done)
         with _show_more(lesson, measured, model):
             if done:
                 experiment_buttons(CachedRuns(model), experiment, "lesson")
@@ -95,7 +95,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
     """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
-    waiting = hidden(measured, done=done)
+    waiting = is_hidden(measured, done=done)
     drawn = measured.before if waiting else measured
     if drawn is None:
         st.container(border=True).markdown("The figure appears with the answer.")
@@ -103,13 +103,13 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> t
         opened = params.id, number
         clicked = None if done or waiting else chosen_in_map(measured, opened)
         if clicked is not None:
-            done = done_by(measured, clicked)
+            done = is_done(measured, clicked)
             if done:
                 # Store the answer in the URL, so that later clicks do not undo it.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
-                remark = remark_on(measured, clicked)
+                remark = describe_wrong_choice(measured, clicked)
         show_map(drawn, opened, done=done)
     elif step.show == "without":
         show_without(measured, done=done)
@@ -137,7 +137,7 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
     # room for another line, a style sheet hides the break.
     with st.container(border=True):
         st.markdown(f"{said}  \n{reveal}" if said else reveal)
-        if found and not large():
+        if found and not is_lecture_mode():
             # On a projector, the answer comes from an audience, so it does not count for one user's score.
             show_score(asked, found)
         if not measured.finding.holds:
@@ -154,13 +154,13 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
             )
         with st.popover("Print or download", icon=":material/print:"):
             for label, make, name in (
-                ("Sheet for students, with an empty table", lambda: sheet(lesson, model, answers=False), "sheet"),
-                ("Sheet with the answers", lambda: sheet(lesson, model, answers=True), "answers"),
+                ("Sheet for students, with an empty table", lambda: worksheet(lesson, model, answers=False), "sheet"),
+                ("Sheet with the answers", lambda: worksheet(lesson, model, answers=True), "answers"),
                 ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
             ):
                 save_button(
                     label,
-                    partial(printed, lesson, make),
+                    partial(handout, lesson, make),
                     f"{lesson.id}-{name}.html",
                     key=f"lesson_{name}",
                     icon=None,
@@ -201,4 +201,4 @@ def page_address(measured: MeasuredStep, model: str) -> str:
         address |= {name: text for name, text in choice.to_address().items() if name != "rows"}
         if choice.rows:
             address[f"{measured.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
-    return f"/{'' if page == FIRST else page}?{urlencode(address)}" + (f"&{own}" if own else "")
+    return f"/{'' if page == START_PAGE else page}?{urlencode(address)}" + (f"&{own}" if own else "")

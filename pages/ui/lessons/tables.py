@@ -12,7 +12,7 @@ from attention_atlas.browser.token_labels import group_label
 from pages.ui.lessons.measured_step import MeasuredStep
 from transformer.analysis.view import axes_of
 from transformer.lessons.claims.runs import PARTS
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
@@ -26,9 +26,9 @@ JOB_WORDS = {
     "start": "on the start",
     "alignment": "as all heads",
     "certain": "on one place",
-    LATER: "ahead",
+    LATER_TOKENS: "ahead",
 }
-assert JOB_WORDS.keys() == {*JOBS, LATER}
+assert JOB_WORDS.keys() == {*JOBS, LATER_TOKENS}
 
 
 def table_of(measured: MeasuredStep) -> Table | None:
@@ -40,10 +40,10 @@ def table_of(measured: MeasuredStep) -> Table | None:
 def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
     """Return a step's figure as a table for display; None if the figure is not made from a table."""
     table = table_of(measured)
-    return None if table is None else framed(table)
+    return None if table is None else display_table(table)
 
 
-def framed(table: Table) -> pd.DataFrame:
+def display_table(table: Table) -> pd.DataFrame:
     """Return a table for display, with token labels; if the table's rows are heads, each layer becomes one row."""
     if not table.across:
         labels = [

@@ -20,7 +20,7 @@ FILE = ASSETS / "attention_costs.json"
 # Session-state key of the user's own measurement.
 MEASURED = "_measured_costs"
 # Session-state key that is set when the user has requested a measurement.
-ASKED = "_asked_costs"
+REQUESTED = "_asked_costs"
 # Timed passes at each length. More passes would make other users wait.
 REPEATS = 2
 
@@ -39,14 +39,14 @@ def measure_button() -> None:
         on_click=_ask,
         help="Takes a few seconds. Lengths that do not fit into this machine's memory are skipped.",
     )
-    if st.session_state.pop(ASKED, False):
+    if st.session_state.pop(REQUESTED, False):
         _measure()
         st.rerun()
 
 
 def _ask() -> None:
     """Callback of the button: request a measurement from the next script run."""
-    st.session_state[ASKED] = True
+    st.session_state[REQUESTED] = True
 
 
 def _measure() -> None:
@@ -54,7 +54,7 @@ def _measure() -> None:
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
-    for cost in in_turns(measurements(repeats=REPEATS, available=memory_available())):
+    for cost in measure_in_turns(measurements(repeats=REPEATS, available=memory_available())):
         found.append(cost)
         bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens")
     if found:
@@ -62,7 +62,7 @@ def _measure() -> None:
         st.session_state[MEASURED] = RecordedCosts(tuple(found), MODEL, cores, "python benchmarks/long_texts.py")
 
 
-def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
+def measure_in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
     """Yield the costs, and release the lock after each, so that other users wait for one measurement at most."""
     while True:
         with LONG_RUNS:

@@ -83,7 +83,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
-    return cost.cells(config, recorded.context)
+    return cost.cell_count(config, recorded.context)
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:

@@ -10,7 +10,7 @@ from transformer.checkpoints.checkpoint import LanguageModel, load_language_mode
 from transformer.config import Attention
 from transformer.files.paths import ASSETS
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text
-from transformer.serving.server_process import settle
+from transformer.serving.server_process import tune_process
 
 FOLDER = ASSETS / "long_texts"
 # Keep all three models in memory, because each takes only about a megabyte.
@@ -28,7 +28,7 @@ def small_model(attention: Attention) -> LanguageModel:
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         loaded = load_language_model(FOLDER / attention, "cpu")
-        settle()
+        tune_process()
     return loaded
 
 

@@ -21,7 +21,7 @@ from transformer.config import Attention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 # Longer texts are rejected before tokenization, which could take seconds. Texts that fit into a map are shorter.
 MAX_CHARACTERS = 1_000
@@ -74,7 +74,7 @@ def show_maps() -> None:
         return
     with main_figure(describe_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
         side_by_side(
-            [drawn(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
+            [side_map(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
             "long_maps",
             sentence=f"Text: {text}",
         )
@@ -90,10 +90,10 @@ def show_maps() -> None:
 
 def _read(typed: str) -> None:
     """Callback of the text box: store the text."""
-    session.update(LongTextsParams, text=valid(typed))
+    session.update(LongTextsParams, text=replace_surrogates(typed))
 
 
-def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
+def side_map(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
     """Return one head's map in the format of the `side_by_side` component."""
     labels = [token_label(token, text) for token in found.tokens]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]

@@ -22,23 +22,23 @@ from pages.ui.text.server_paths import error_text, path_label
 from transformer.checkpoints.available_models import SENTENCES
 from transformer.decoding.texts import source_text, text_tokens
 from transformer.errors import TextError
-from transformer.files.atomic_writes import replaced
+from transformer.files.atomic_writes import atomic_file
 from transformer.files.small_files import MAX_FILE_BYTES, MEGABYTE, read_small_text
 from transformer.running.translator import Translator
 
 # Session-state key that holds the requested file name and model version, until a script run starts that measurement.
-ASKED = "_measure"
+REQUESTED = "_measure"
 # Records that could not be saved, because the model's folder is not writable. Keys are file name and model version.
-MEASURED: dict[tuple[str, str], Any] = {}
+UNSAVED_RECORDS: dict[tuple[str, str], Any] = {}
 
 
-def measured(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
+def model_record(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
     """Return the record of the loaded model; None if the model has not been measured."""
     found = recording.beside(translator).of_model(translator.version)
-    return found if found is not None else MEASURED.get(_name(recording, translator))
+    return found if found is not None else UNSAVED_RECORDS.get(_name(recording, translator))
 
 
-def offer_measuring(
+def offer_measurement(
     recording: Recording[ModelRecord],
     translator: Translator,
     compute: Callable[[Translator, Iterable[str]], ModelRecord],
@@ -85,8 +85,8 @@ def offer_measuring(
         )
         st.caption(missing)
     # A page may offer several measurements, so check which one was requested.
-    if st.session_state.get(ASKED) == asked:
-        del st.session_state[ASKED]
+    if st.session_state.get(REQUESTED) == asked:
+        del st.session_state[REQUESTED]
         _measure(translator, compute, sentences, own.path, asked, turns)
         st.rerun()
 
@@ -97,7 +97,7 @@ def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
 
 def _ask(*asked: str) -> None:
     """Callback of the button: request a measurement by file name and model version."""
-    st.session_state[ASKED] = asked
+    st.session_state[REQUESTED] = asked
 
 
 def _measure(
@@ -135,10 +135,10 @@ def _measure(
         st.warning("None of the sentences can be used for this model.", icon=":material/edit:")
         raise PageEnd from None
     try:
-        with replaced(path) as file:
+        with atomic_file(path) as file:
             file.write_text(found.to_json() + "\n", encoding="utf-8")
     except OSError:
-        MEASURED[asked] = found
+        UNSAVED_RECORDS[asked] = found
 
 
 def _can_read(translator: Translator, text: str) -> bool:

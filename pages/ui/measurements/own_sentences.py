@@ -11,13 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.downloads import archive, save_button, show_lines
+from pages.ui.charts.downloads import npz_bytes, save_button, show_lines
 from pages.ui.charts.tables import show_table
 from pages.ui.measurements.local_measurement import time_left
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.my_sentences import my_sentences
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs.inference import LONG_RUNS, RUNS, CachedRuns, turn
+from pages.ui.runs.inference import LONG_RUNS, RUNS, CachedRuns, model_turn
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.modes import MODES
@@ -26,10 +26,10 @@ from transformer.measurements.effects import EFFECTS, NO_EFFECTS, HeadEffects, m
 from transformer.values.kinds import KINDS
 
 # Session-state keys of the measurement so far, with its settings, and of a request to continue measuring.
-FOUND, GOING = "_my_effects", "_my_effects_going"
+RESULT_KEY, RUNNING_KEY = "_my_effects", "_my_effects_going"
 
 
-def show_over_mine(reading: Reading, effect: str) -> None:
+def show_own_sentences(reading: Reading, effect: str) -> None:
     """Show the table of effects and the button that measures them; show nothing if the user has no list of sentences.
 
     Args:
@@ -42,10 +42,10 @@ def show_over_mine(reading: Reading, effect: str) -> None:
     params = session.params(OffParams)
     digest = sha256("\n".join(sentences).encode()).digest()
     belongs = digest, reading.translator.version, params.mode, *params.drawn.values()
-    known, found = st.session_state.get(FOUND, (belongs, NO_EFFECTS))
+    known, found = st.session_state.get(RESULT_KEY, (belongs, NO_EFFECTS))
     if known != belongs:
         found = NO_EFFECTS
-    going = st.session_state.pop(GOING, None) == belongs
+    going = st.session_state.pop(RUNNING_KEY, None) == belongs
     place = st.container(horizontal=True, vertical_alignment="center")
     if going and found.read < len(sentences):
         with place:
@@ -58,13 +58,13 @@ def show_over_mine(reading: Reading, effect: str) -> None:
                 key="mine_measure",
                 icon=":material/bar_chart:",
                 on_click=st.session_state.update,
-                args=({GOING: belongs},),
+                args=({RUNNING_KEY: belongs},),
                 help="Switches off one head at a time, which takes a second or two per sentence. You can stop and "
                 "continue later. After a reload, the server still has recent measurements.",
             )
-        st.caption(_says(found, len(sentences)))
+        st.caption(_describe_progress(found, len(sentences)))
     if found.texts:
-        _show(reading, found, effect, params)
+        _show_tables(reading, found, effect, params)
 
 
 def _measure(
@@ -81,21 +81,21 @@ def _measure(
         bar.progress(number / len(sentences), f"Sentence {number + 1} of {len(sentences)}{left}")
 
         def measured(text: str = sentence) -> HeadEffects:
-            with turn(LONG_RUNS):
+            with model_turn(LONG_RUNS):
                 return measure_effects(runs.model, [text], mode=params.mode, weights=weights, **params.drawn)
 
         found += RUNS.get((*runs.identity, "effects", *belongs[1:], sentence), measured)
-        st.session_state[FOUND] = belongs, found
+        st.session_state[RESULT_KEY] = belongs, found
 
 
-def _says(found: HeadEffects, count: int) -> str:
+def _describe_progress(found: HeadEffects, count: int) -> str:
     if not found.read:
         return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
     skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
     return f"Measured: {len(found.texts)} of {count}{skipped}."
 
 
-def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) -> None:
+def _show_tables(reading: Reading, found: HeadEffects, effect: str, params: OffParams) -> None:
     offered = [name for name in EFFECTS if name in found.values]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rows = st.segmented_control(
@@ -125,7 +125,7 @@ def _show(reading: Reading, found: HeadEffects, effect: str, params: OffParams) 
     )
     save_button(
         "Save as NPZ (every head, effect and sentence)",
-        lambda: archive(found.to_npz),
+        lambda: npz_bytes(found.to_npz),
         "my_sentences.npz",
         key="mine_npz",
     )

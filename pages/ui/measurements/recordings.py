@@ -14,7 +14,7 @@ from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.statistics import Statistics
 from transformer.checkpoints.available_models import SENTENCES
-from transformer.files.paths import ASSETS, MODEL, measured_file
+from transformer.files.paths import ASSETS, MODEL, measurement_file
 from transformer.files.records import Record
 from transformer.files.small_files import read_small_text
 from transformer.measurements.agreement import AgreementStatistics
@@ -45,9 +45,9 @@ class Recording(Generic[ModelRecord]):
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
-        shown, path = path_label(folder), measured_file(folder, self.path.name)
+        shown, path = path_label(folder), measurement_file(folder, self.path.name)
         command = re.sub(
-            r"assets/(\S+)", lambda file: shlex.quote(path_label(measured_file(folder, file[1]))), self.command
+            r"assets/(\S+)", lambda file: shlex.quote(path_label(measurement_file(folder, file[1]))), self.command
         )
         options = f" --model {shlex.quote(shown)}"
         if (folder / SENTENCES).is_file() and "--data" not in command:

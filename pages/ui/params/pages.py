@@ -72,7 +72,7 @@ _PAGES = (
         parts={
             "continue": Part("Continue a text", "continuation.show_continuation"),
             "steps": Part("Step by step", "steps.show_steps"),
-            "likely": Part("Score a text", "likelihood.show_likely"),
+            "likely": Part("Score a text", "likelihood.show_likelihood"),
             "heads": Part("Copying heads", "copying_heads.show_copying_heads"),
         },
     ),

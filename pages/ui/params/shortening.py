@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from urllib.parse import quote_plus, unquote_plus, urlencode
 
 # Matches an incomplete percent-encoded byte at the end of a cut text.
-BROKEN = re.compile(r"%[0-9A-F]?$")
+INCOMPLETE_BYTE = re.compile(r"%[0-9A-F]?$")
 
 
 def length(address: Mapping[str, str]) -> int:
@@ -15,7 +15,7 @@ def length(address: Mapping[str, str]) -> int:
     return len(urlencode(address, errors="replace"))
 
 
-def cut(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
+def shorten(address: Mapping[str, str], texts: Collection[str], most: int) -> dict[str, str]:
     """Return a copy of a URL's query parameters, with the longest texts cut so that the query string is short enough.
 
     Args:
@@ -44,7 +44,7 @@ def _beginning(text: str, most: int) -> str:
     if len(quoted) <= most:
         return text
     # "ignore" also drops the remaining bytes of a multi-byte character that was cut.
-    return unquote_plus(BROKEN.sub("", quoted[:most]), errors="ignore")
+    return unquote_plus(INCOMPLETE_BYTE.sub("", quoted[:most]), errors="ignore")
 
 
 def _quoted(text: str) -> str:

@@ -15,8 +15,8 @@ from itertools import chain
 from urllib.parse import parse_qsl, urlencode
 
 from pages.ui.params.pages import PAGES
-from transformer.files.experiment_mark import CARRIED
-from transformer.text.normalisation import valid
+from transformer.files.experiment_mark import EMBEDDED
+from transformer.text.normalisation import replace_surrogates
 
 MAX_SLIDES = 60
 # Maximum length of one slide's URL, in characters. `state.MAX_OFFERED` keeps percent-encoded URLs shorter than this.
@@ -68,12 +68,14 @@ class Slide:
 
     def titled(self, title: str) -> Slide:
         """Return a copy with a title, reduced to one line of at most LONGEST_TITLE characters."""
-        shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
+        shown = "".join(
+            character for character in " ".join(replace_surrogates(title).split()) if character.isprintable()
+        )
         return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
         """Return a copy with an experiment, or the slide itself if the text is not an experiment or is too long."""
-        fits = len(experiment) <= LONGEST and CARRIED.fullmatch(experiment)
+        fits = len(experiment) <= LONGEST and EMBEDDED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 
     @classmethod

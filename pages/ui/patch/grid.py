@@ -8,21 +8,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label
+from attention_atlas.browser.token_labels import label_without_space, token_label
 from pages.ui.charts.matrix import matrix
-from pages.ui.charts.palette import LIGHT, either, fading
+from pages.ui.charts.palette import LIGHT, conditional_colour, transparent_diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_clickable
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
-from pages.ui.patch.question import Asked, closeness
+from pages.ui.patch.question import PatchingPair, grid_unit
 from pages.ui.patch.two_runs import show_runs
 from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
+from transformer.ablation.patching import MIN_DIFFERENCE, Contrasts, GridRun, Patches, head_patches, partner_positions
 from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
 from transformer.values.trace import Trace
 
@@ -37,11 +37,11 @@ ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is
 NO_PARTNER = "no partner"
 # Changes in nats have a scale up to at least so many times the smallest readable difference, so that small ones are
 # faint.
-FAINT = 6
+FAINT_LABEL_LENGTH = 6
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenPatch:
     """The patch that the page shows.
 
     Attributes:
@@ -53,7 +53,7 @@ class Chosen:
     label: str
 
 
-def show_grid(asked: Asked) -> Chosen:
+def show_grid(asked: PatchingPair) -> ChosenPatch:
     """Show the grid of single patches and the controls that choose one, and return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
@@ -75,21 +75,21 @@ def show_grid(asked: Asked) -> Chosen:
             format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
             width=235,
             key=preset("patch_site", site),
-            on_change=_new_site,
+            on_change=_forget_cell,
         )
         pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="xsmall")
-    columns = partners(site, asked.a, asked.b, asked.question.step)
+    columns = partner_positions(site, asked.a, asked.b, asked.question.step)
     found, values = grid_values(asked, site, direction, columns)
-    carry(asked.reading.runs, grid_run(asked, site, direction))
-    unit = closeness(found)
+    embed_experiment(asked.reading.runs, grid_run(asked, site, direction))
+    unit = grid_unit(found)
     cell = _cell(values, params)
     with pickers:
         chosen = _pick(asked, site, columns, cell)
     rows, labels = _labels(asked, site, columns, values.shape)
     largest = float(np.nanmax(np.abs(values), initial=0))
-    most = max(largest, 1.0 if unit == "effect" else FAINT * CLOSE)
-    if unit != "effect" and largest < CLOSE:
-        st.markdown(f"**Too small to read:** no patch here changes the choice by {CLOSE:g} nats.")
+    most = max(largest, 1.0 if unit == "effect" else FAINT_LABEL_LENGTH * MIN_DIFFERENCE)
+    if unit != "effect" and largest < MIN_DIFFERENCE:
+        st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats.")
     with main_figure(
         both_sentences(asked.question.text, asked.question.other),
         f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
@@ -101,17 +101,17 @@ def show_grid(asked: Asked) -> Chosen:
                 rows,
                 labels,
                 name=unit,
-                scale=fading(most),
+                scale=transparent_diverging(most),
                 mask=np.isfinite(values),
                 masked=NO_PARTNER,
-                marks=("effect", marks(values)) if unit == "effect" else None,
+                marks=("effect", cell_labels(values)) if unit == "effect" else None,
                 picked=cell,
-                ink=either(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
+                ink=conditional_colour(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
                 outlined=True,
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
             key="patch_grid",
-            clicked=_clicked,
+            clicked=_store_cell,
             alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
         )
     st.caption(
@@ -151,13 +151,13 @@ def site_name(site: Site) -> str:
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
-def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+def grid_run(asked: PatchingPair, site: Site, direction: Direction) -> GridRun:
     """Return the model run that measures each patch at a site on its own, in one direction."""
     return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
 
 
 def grid_values(
-    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+    asked: PatchingPair, site: Site, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measured grid in one direction, and each cell's value by layer and position in sentence A.
 
@@ -189,7 +189,7 @@ def both_sentences(text: str, other: str) -> str:
     return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
 
 
-def marks(values: np.ndarray) -> np.ndarray:
+def cell_labels(values: np.ndarray) -> np.ndarray:
     """Return the text for each cell: the effect, or nothing if its magnitude is below 0.05."""
     return np.array(
         [
@@ -213,36 +213,40 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    asked: PatchingPair, site: Site, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
     return rows, token_labels(asked, site, columns)[: shape[1]]
 
 
-def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
+def token_labels(asked: PatchingPair, site: Site, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
-    own, other = _named(asked.a), _named(asked.b)
+    own, other = _token_texts(asked.a), _token_texts(asked.b)
     return [
-        name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
+        name
+        if at not in columns or other[columns[at]] == name
+        else f"{name} / {label_without_space(other[columns[at]])}"
         for at, name in enumerate(own)
     ]
 
 
-def _named(trace: Trace) -> list[str]:
+def _token_texts(trace: Trace) -> list[str]:
     return [token_label(token, trace.source_text) for token in trace.source_tokens]
 
 
-def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+def _pick(asked: PatchingPair, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> ChosenPatch:
     """Show boxes for the patch's layer, head and tokens, which work with the keyboard, and return the chosen patch."""
     params, config = session.params(PatchParams), asked.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
     own = token_labels(asked, site, columns)
     at = min(params.at, len(own) - 1) if heads else cell[1]
-    _box(
+    _show_box(
         "Depth" if is_residual(site) else "Layer",
         "layer",
         {each: str(each + (not is_residual(site))) for each in layers},
@@ -251,29 +255,35 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
         width=76,
     )
     if heads:
-        _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
+        _show_box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
     everywhere = {-1: "all tokens"} if heads else {}
-    _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155)
+    _show_box(
+        "Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155
+    )
     partner = params.partner
     if not heads and stack_of(site) == "encoder":
-        others = _named(asked.b)
+        others = _token_texts(asked.b)
         partner = partner if 0 <= partner < len(others) else columns.get(at, -1)
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)
         }
-        _box("Its value in B", "partner", choices, partner, cell, width=130)
+        _show_box("Its value in B", "partner", choices, partner, cell, width=130)
     else:
         partner = columns.get(at, -1)
     number = layer + (not is_residual(site))
     where = f"{site_name(site).lower()}, {'depth' if is_residual(site) else 'layer'} {number}"
     where += f", head {head + 1}" if heads else ""
     if heads and at < 0:
-        return Chosen(patch_everywhere(site, layer, head, columns), where)
+        return ChosenPatch(head_patches(site, layer, head, columns), where)
     place: Place = (site, layer, head, at)
-    return Chosen(((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(bare(own[at]))}”")
+    return ChosenPatch(
+        ((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(label_without_space(own[at]))}”"
+    )
 
 
-def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int) -> None:
+def _show_box(
+    label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int
+) -> None:
     """Show a selection box for one field of the patch. A choice keeps the other fields as shown on the page."""
     key = key_for(f"patch_{field}", choices.values())
 
@@ -293,10 +303,10 @@ def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tupl
     )
 
 
-def _new_site() -> None:
+def _forget_cell() -> None:
     session.update(PatchParams, site=st.session_state.patch_site, layer=-1, head=0, at=-1, partner=-1)
 
 
-def _clicked(row: int, column: int) -> None:
+def _store_cell(row: int, column: int) -> None:
     place = {"head": column, "at": -1} if has_heads(session.params(PatchParams).site) else {"at": column}
     session.update(PatchParams, layer=row, partner=-1, **place)

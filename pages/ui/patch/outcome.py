@@ -13,19 +13,27 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.patch import DIRECTIONS, MAX_KEPT, Direction, KeptPatches, PatchParams
-from pages.ui.patch.grid import ASKS, Chosen
-from pages.ui.patch.question import Asked
-from pages.ui.reading.translation import NOTHING
+from pages.ui.patch.grid import ASKS, ChosenPatch
+from pages.ui.patch.question import PatchingPair
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.state import session
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import patch_lines
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
-from transformer.ablation.patching import Patches, PatchingQuestion, PatchRun, changes, cone, patch, reversed_patches
+from transformer.ablation.patching import (
+    Patches,
+    PatchingQuestion,
+    PatchRun,
+    influence_cone,
+    patch_interventions,
+    reversed_patches,
+    stream_changes,
+)
 from transformer.errors import InterventionError
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import patch_name
@@ -37,10 +45,10 @@ ANSWERS: dict[Direction, tuple[str, str, str]] = {
     "needed": ("A's choice turns into B's", "A's choice moves {:.0%} of the way to B's", "A does not need it alone"),
     "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, it is not enough"),
 }
-REVERSED = "the choice moves the other way"
+REVERSED_EFFECT = "the choice moves the other way"
 
 
-def show_outcome(asked: Asked, chosen: Chosen) -> None:
+def show_outcome(asked: PatchingPair, chosen: ChosenPatch) -> None:
     """Show the two plain runs beside the patched run, the effects in both directions, and the cone of influence."""
     if not chosen.patches:
         st.warning(
@@ -50,12 +58,12 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             icon=":material/link_off:",
         )
         return
-    direction, kept = session.params(PatchParams).direction, _kept(asked)
-    alone, chosen = chosen, _together(chosen, kept)
-    question, patches, other = _directed(asked, chosen, direction)
-    interventions = patch(dict(patches), other)
-    directed = {each: _directed(asked, chosen, each)[:2] for each in DIRECTIONS}
-    experiment = carry(
+    direction, kept = session.params(PatchParams).direction, _applicable_patches(asked)
+    alone, chosen = chosen, _combined(chosen, kept)
+    question, patches, other = _in_direction(asked, chosen, direction)
+    interventions = patch_interventions(dict(patches), other)
+    directed = {each: _in_direction(asked, chosen, each)[:2] for each in DIRECTIONS}
+    experiment = embed_experiment(
         asked.reading.runs,
         **{each: PatchRun(*pair) for each, pair in directed.items()},
         written=_continuation(question, interventions),
@@ -74,7 +82,7 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
     written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text
     for place, (name, found) in zip(st.columns(3, gap="medium"), written.items(), strict=True):
-        place.markdown(f"{columns[name]}\n\n**{marked_words(base, found.written.text)[1] or NOTHING}**")
+        place.markdown(f"{columns[name]}\n\n**{marked_words(base, found.written.text)[1] or EMPTY_TRANSLATION}**")
     words, effects = st.columns([5, 4], gap="large")
     table = next_words({name: found.after for name, found in written.items()}, question.step, asked.reading.tokenizer)
     with words:
@@ -101,23 +109,25 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         experiment_buttons(asked.reading.runs, experiment, "patch")
 
 
-def _kept(asked: Asked) -> Patches:
+def _applicable_patches(asked: PatchingPair) -> Patches:
     """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
     found = []
     for each in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
             for pair, trace, other in (((each,), asked.a, asked.b), (reversed_patches((each,)), asked.b, asked.a)):
-                patch(dict(pair), other).check(asked.reading.config, len(trace.source_tokens))
+                patch_interventions(dict(pair), other).check(asked.reading.config, len(trace.source_tokens))
             found.append(each)
     return tuple(found)
 
 
-def _together(chosen: Chosen, kept: Patches) -> Chosen:
+def _combined(chosen: ChosenPatch, kept: Patches) -> ChosenPatch:
     """Return the chosen and the kept patches together; if both patch a place, only the chosen patch counts."""
     others = tuple(each for each in kept if each[0] not in dict(chosen.patches))
     if not others:
         return chosen
-    return Chosen(chosen.patches + others, f"{chosen.label}, and {len(others)} kept value{'s' * (len(others) > 1)}")
+    return ChosenPatch(
+        chosen.patches + others, f"{chosen.label}, and {len(others)} kept value{'s' * (len(others) > 1)}"
+    )
 
 
 def _keep_buttons(patches: Patches, kept: Patches) -> None:
@@ -139,14 +149,16 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
         st.button("Drop the kept ones", icon=":material/close:", on_click=keep, args=((),))
 
 
-def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
+def _in_direction(
+    asked: PatchingPair, chosen: ChosenPatch, direction: Direction
+) -> tuple[PatchingQuestion, Patches, Trace]:
     """Return the patching question, the patches, and the trace to copy values from, for one direction."""
     if direction == "needed":
         return asked.question, chosen.patches, asked.b
     return asked.question.reversed, reversed_patches(chosen.patches), asked.a
 
 
-def _continued(asked: Asked, question: PatchingQuestion, interventions: Interventions) -> Continuation:
+def _continued(asked: PatchingPair, question: PatchingQuestion, interventions: Interventions) -> Continuation:
     return asked.reading.runs.get(_continuation(question, interventions))
 
 
@@ -154,9 +166,9 @@ def _continuation(question: PatchingQuestion, interventions: Interventions) -> C
     return ContinuationRun(RereadRun(question.runs[0], interventions), question.step)
 
 
-def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
+def describe_effect(asked: PatchingPair, chosen: ChosenPatch, direction: Direction) -> str:
     """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
-    question, patches, _ = _directed(asked, chosen, direction)
+    question, patches, _ = _in_direction(asked, chosen, direction)
     found = asked.reading.runs.get(PatchRun(question, patches))
     run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
     says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
@@ -164,14 +176,16 @@ def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
         return says + "The two runs hardly differ, so there is no share to give."
     effect = float(found.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
-    answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED
+    answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED_EFFECT
     return f"{says}Effect **{typeset(effect)}**: {answer}."
 
 
-def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
+def _show_cone(asked: PatchingPair, before: Trace, after: Trace) -> None:
     """Show how far the patch moves each cell of the residual stream; cells outside the cone of influence are greyed."""
-    reached = cone(after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens))
-    moved = changes(before, after)
+    reached = influence_cone(
+        after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens)
+    )
+    moved = stream_changes(before, after)
     st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
     for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
@@ -203,7 +217,9 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     )
 
 
-def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
+def facts_of(
+    asked: PatchingPair, patches: Patches, question: PatchingQuestion, patched: Continuation
+) -> dict[str, Any]:
     """Return everything needed to reproduce the numbers; positions are 1-based."""
     found = asked.reading.runs.get(PatchRun(question, patches))
     return {

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, token_label
-from pages.ui.components.text_focus import ask_for_a_word
+from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
+from pages.ui.components.text_focus import focus_last_word
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import PatchParams
-from pages.ui.reading.pairs import PAIRS, resolved
+from pages.ui.reading.pairs import PAIRS, describe_translations
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
@@ -20,25 +20,25 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import candidates
 from transformer.ablation.patching import (
-    CLOSE,
+    MIN_DIFFERENCE,
     Contrasts,
     DifferencesRun,
     PatchingQuestion,
     PatchRun,
-    opening_step,
     question_of,
-    translates_change,
+    step_to_show,
+    steps_of_changed_word,
 )
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
-OFFERED = 6
-OTHER = "Sentence B: A, above, with one word changed"
+MAX_OFFERED = 6
+OTHER_LABEL = "Sentence B: A, above, with one word changed"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PatchingPair:
     """Two sentences, A and B, and the patching question about them.
 
     Attributes:
@@ -54,10 +54,10 @@ class Asked:
 
     def named(self, number: int) -> str:
         """Return Markdown of one of the two compared tokens."""
-        return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
+        return f"**{markdown(label_without_space(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
-def pick_question(reading: Reading) -> Asked:
+def pick_question(reading: Reading) -> PatchingPair:
     """Show controls for sentence B, the step and the two tokens, and say how far the sentences differ at that step."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -72,7 +72,7 @@ def pick_question(reading: Reading) -> Asked:
             "try a pair.",
             icon=":material/edit:",
         )
-        ask_for_a_word(OTHER, text)
+        focus_last_word(OTHER_LABEL, text)
         raise PageEnd
     both = TraceRun(text, target, details=True), TraceRun(other, target, details=True)
     try:
@@ -83,16 +83,16 @@ def pick_question(reading: Reading) -> Asked:
     with places[0]:
         differences = reading.runs.get(DifferencesRun(*both))
         question = _pick_step(a, b, differences)
-    asked = Asked(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
+    asked = PatchingPair(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
     found = reading.runs.get(PatchRun(asked.question, ()))
-    st.markdown(_says(asked, found), help=explain("logit", "nats", "teacher forcing"))
+    st.markdown(_describe_preferences(asked, found), help=explain("logit", "nats", "teacher forcing"))
     most = int(differences.argmax())
-    if found.close and differences[most] >= CLOSE:
+    if found.close and differences[most] >= MIN_DIFFERENCE:
         st.button(
             f"Go to the step where they differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
             key="patch_most",
-            on_click=_ask_at,
+            on_click=_store_step,
             args=(most + 1,),
         )
     return asked
@@ -106,7 +106,7 @@ def _pick_other(text: str) -> str:
         for number, pair in enumerate(PAIRS):
             st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
     st.text_input(
-        OTHER,
+        OTHER_LABEL,
         width=580,
         **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
@@ -123,7 +123,7 @@ def _take(first: str, second: str) -> None:
 def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
     """Show the choice of the predicted token, and return the question about its step."""
     last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
-    question = question_of(a, b, min(chosen, last) - 1 if chosen else opening_step(a, b, differences))
+    question = question_of(a, b, min(chosen, last) - 1 if chosen else step_to_show(a, b, differences))
     labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
     st.selectbox(
@@ -131,7 +131,7 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
-        on_change=lambda: _ask_at(st.session_state[key]),
+        on_change=lambda: _store_step(st.session_state[key]),
         help="Before this step, the model has read the same words of A's translation for both sentences. In brackets: "
         "the difference between the two choices, in nats. By default, this is a step at which the sentences prefer "
         "different tokens: the one with the largest difference that does not translate the changed word, or else the "
@@ -144,7 +144,7 @@ def _step_label(trace: Trace, step: int) -> str:
     return f"{step + 1}: {token_label(trace.predicted_tokens[step], trace.target_text)}"
 
 
-def _ask_at(number: int) -> None:
+def _store_step(number: int) -> None:
     """Callback: ask about another step, from 1."""
     session.store(session.params(PatchParams).at_step(number))
 
@@ -152,7 +152,7 @@ def _ask_at(number: int) -> None:
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
     """Show the choice of the two tokens to compare, and return their IDs."""
     params, step = session.params(PatchParams), question.step
-    offered = [token for token, _ in candidates((a, b), step, OFFERED)]
+    offered = [token for token, _ in candidates((a, b), step, MAX_OFFERED)]
     first = params.first if params.first in offered else question.tokens[0]
     others = [token for token in (params.second, *reversed(question.tokens)) if token in offered]
     tokens = first, next(token for token in others if token != first)
@@ -169,7 +169,7 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
     return tokens
 
 
-def _says(asked: Asked, found: Contrasts) -> str:
+def _describe_preferences(asked: PatchingPair, found: Contrasts) -> str:
     """Return Markdown that says which of the two tokens the model prefers with each sentence, and by how many nats."""
     names, both = [asked.named(0), asked.named(1)], (found.run, found.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
@@ -179,9 +179,10 @@ def _says(asked: Asked, found: Contrasts) -> str:
     if found.close:
         says += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
-            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}, so there is no effect to divide."
+            f"{abs(found.other - found.run):.2f} nats here, less than {MIN_DIFFERENCE:g}, so there is no effect to "
+            "divide."
         )
-    elif translates_change(asked.a, asked.b)[asked.question.step]:
+    elif steps_of_changed_word(asked.a, asked.b)[asked.question.step]:
         says += (
             "This step translates the changed word itself, so a difference is no surprise. The list of steps says how "
             "far the others differ."
@@ -189,10 +190,10 @@ def _says(asked: Asked, found: Contrasts) -> str:
     pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
     if found.close and pair is not None and pair.word:
         runs, texts = asked.reading.runs, (asked.a.source_text, asked.b.source_text)
-        says += " " + resolved(pair, *(runs.get(TraceRun(text)) for text in texts))
+        says += " " + describe_translations(pair, *(runs.get(TraceRun(text)) for text in texts))
     return says
 
 
-def closeness(found: Contrasts) -> str:
+def grid_unit(found: Contrasts) -> str:
     """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
     return "change, nats" if found.close else "effect"

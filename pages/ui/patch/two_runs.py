@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label, visible
+from attention_atlas.browser.token_labels import displayable, label_without_space, token_label
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.patch import PatchParams
-from pages.ui.patch.question import Asked
+from pages.ui.patch.question import PatchingPair
 from pages.ui.state import session
 from transformer.ablation.patching import Patches
 from transformer.values.patches import Site, has_heads, stack_of
@@ -19,7 +19,7 @@ KEY = "patch_runs"
 draw_runs = component("two_runs/two_runs")
 
 
-def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
+def show_runs(asked: PatchingPair, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
     """Show both runs as grids with one cell per layer (or depth) and token (or head).
 
     Args:
@@ -39,7 +39,7 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
             else (trace.target_tokens[: asked.question.step + 1], trace.target_text)
             for trace in (asked.a, asked.b)
         ]
-        labels = [[bare(token_label(token, text)) for token in tokens] for tokens, text in read]
+        labels = [[label_without_space(token_label(token, text)) for token in tokens] for tokens, text in read]
         partners = dict(columns)
     (_, layer, head, position), other = patches[0] if patches else (("", -1, -1, -1), -1)
 
@@ -56,7 +56,7 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
         width="stretch",
         data={
             "runs": [
-                {"name": name, "text": visible(trace.source_text), "labels": each}
+                {"name": name, "text": displayable(trace.source_text), "labels": each}
                 for name, trace, each in zip("AB", (asked.a, asked.b), labels, strict=True)
             ],
             "rows": rows,

@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 
 # The head with the steepest slope.
 SHOWN_HEAD = 0
-LEARNED = "source_positions.table"
+LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
@@ -44,7 +44,7 @@ def show_alternatives() -> None:
     alternatives = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
         "Learned": None if learned is None else (learned, "dot product"),
-        "Rotary (RoFormer)": (turned_products(span, config.d_head // 2 * 2), "share of the product left"),
+        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "share of the product left"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD],
             "added to the score",
@@ -79,10 +79,10 @@ def show_alternatives() -> None:
             show_numbers(
                 frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}"
             )
-    _by_offset(config, span, learned)
+    _show_by_offset(config, span, learned)
 
 
-def turned_products(span: int, d_head: int) -> np.ndarray:
+def rotary_products(span: int, d_head: int) -> np.ndarray:
     """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
     The values hold for a vector with itself, if all pairs of dimensions have equal norms: each is the mean cosine of
@@ -101,10 +101,10 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
     """
     if config.positions != "learned":
         return None
-    return dot_products(weights.arrays[LEARNED][:span].astype(np.float64))
+    return dot_products(weights.arrays[LEARNED_TABLE][:span].astype(np.float64))
 
 
-def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
+def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
     """Plot the dot products of positional encodings, and each head's linear biases, by offset.
 
     Args:

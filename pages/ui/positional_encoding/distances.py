@@ -21,7 +21,7 @@ from transformer.analysis.positions import Offsets, binary_counter, by_offset, d
 from transformer.model.sinusoids import frequencies, sinusoids
 
 # With more dimensions, the cells of the rotation matrix would be too small to see.
-MAX_DRAWN = 64
+MAX_DIMENSIONS = 64
 PAIRS_SHOWN = 4
 
 
@@ -33,12 +33,12 @@ def show_distances() -> None:
         st.number_input("Positions", **bind_number(PositionsParams, "reach"))
         st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "across", value=width))
     table = sinusoids(encoding.reach, width)
-    _offsets(table)
-    _rotation(table, encoding)
-    _counter(encoding)
+    _show_offsets(table)
+    _show_rotation(table, encoding)
+    _show_counter(encoding)
 
 
-def _offsets(table: np.ndarray) -> None:
+def _show_offsets(table: np.ndarray) -> None:
     """Show the matrices of dot products and distances, and plot both by offset."""
     length, width = table.shape
     measured = {"Dot product": dot_products(table), "Distance": distances(table)}
@@ -118,7 +118,7 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
     )
 
 
-def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
+def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
     """Build the rotation that shifts every position by k, show it, and check it on all positions."""
     st.subheader("One linear map shifts every position by k", anchor=False)
     length, width = table.shape
@@ -155,7 +155,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             ),
             "positions_turned",
         )
-    drawn = min(width, MAX_DRAWN)
+    drawn = min(width, MAX_DIMENSIONS)
     with picture:
         st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
         show_plotly(
@@ -181,7 +181,7 @@ def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 
 
-def _counter(encoding: PositionsParams) -> None:
+def _show_counter(encoding: PositionsParams) -> None:
     """Show the bits of a binary counter beside the sinusoids of the same positions."""
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))

@@ -51,7 +51,8 @@ def show_matrix() -> None:
     back = np.array_equal(tables[True][:, order.argsort()], tables[False])
     st.markdown(
         f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
-        f"{_holds(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: {_holds(back)}. A "
+        f"{_format_check(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: "
+        f"{_format_check(back)}. A "
         "model that starts from random weights cannot tell the two apart: renumbering its dimensions turns one into "
         "the other. Weights trained with one must not be run with the other."
     )
@@ -70,5 +71,5 @@ def show_matrix() -> None:
     )
 
 
-def _holds(right: bool) -> str:
+def _format_check(right: bool) -> str:
     return "**true**" if right else "**false**"

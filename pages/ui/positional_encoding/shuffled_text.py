@@ -19,7 +19,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.positional_encoding.shuffle import Shuffle, moved_tokens, shuffle
 from pages.ui.reading.sentence import Reading
-from pages.ui.reading.translation import NOTHING
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
@@ -34,9 +34,9 @@ from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
 # Probability ratios up to this one, given in nats, are written out; larger ones become powers of ten.
-MAX_TIMES = math.log(10_000)
+MAX_WRITTEN_RATIO = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-WITHOUT = Interventions(positions=False)
+NO_POSITIONS = Interventions(positions=False)
 # The columns shown in lecture mode, with widths in pixels that let a projector show both texts in full.
 WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
@@ -67,12 +67,15 @@ def show_shuffled(reading: Reading) -> None:
     encoding = session.params(PositionsParams)
     st.number_input("Which shuffle", width=200, **bind_number(PositionsParams, "shuffle"))
     mixed = shuffle(text, encoding.shuffle)
-    settings = [("as typed, with positions", text, AS_TRAINED), ("as typed, positions switched off", text, WITHOUT)]
+    settings = [
+        ("as typed, with positions", text, AS_TRAINED),
+        ("as typed, positions switched off", text, NO_POSITIONS),
+    ]
     if mixed is None:
         st.info("These words have only one order. Type a sentence with two different words to shuffle it.")
     else:
         settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
-        settings.append(("shuffled, positions switched off", mixed.text, WITHOUT))
+        settings.append(("shuffled, positions switched off", mixed.text, NO_POSITIONS))
     try:
         runs = [_run(reading.runs, *setting, reading.own.target_text) for setting in settings]
     except AtlasError as error:
@@ -82,10 +85,10 @@ def show_shuffled(reading: Reading) -> None:
         table = run_table(runs)
         show_figure_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS, words=new_words(runs))
         show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
-    st.markdown(_what_changed(runs))
+    st.markdown(_describe_changes(runs))
     if mixed is not None:
-        st.markdown(_bag_of_words(runs, mixed))
-    _attention(reading, runs)
+        st.markdown(_describe_bag_of_words(runs, mixed))
+    _show_attention(reading, runs)
 
 
 def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, target: str) -> ShuffledRun:
@@ -100,7 +103,7 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
         return ShuffledRun(name, own, None)
 
 
-def _firsts(runs: list[ShuffledRun]) -> list[float]:
+def _first_log_probs(runs: list[ShuffledRun]) -> list[float]:
     """Return the original translation's log-probability in each run; empty if a run cannot read that translation."""
     firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
     return firsts if len(firsts) == len(runs) else []
@@ -121,7 +124,7 @@ def run_table(runs: list[ShuffledRun]) -> pd.DataFrame:
             "per token": [float(run.own.log_probs.mean()) for run in runs],
         }
     )
-    firsts = _firsts(runs)
+    firsts = _first_log_probs(runs)
     if firsts:
         table["of the original translation"] = firsts
     return table
@@ -137,7 +140,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
 
     def written(order: str, positions: bool) -> str:
         (run,) = (run for run in runs if (run.own.source_text, run.own.interventions.positions) == (order, positions))
-        return marked_words(first, run.own.target_text)[1] or NOTHING
+        return marked_words(first, run.own.target_text)[1] or EMPTY_TRANSLATION
 
     rows = [("", *map(markdown, orders)), ("---",) * (len(orders) + 1)] + [
         (f"**{name}**", *(written(order, positions) for order in orders))
@@ -146,7 +149,7 @@ def new_words(runs: list[ShuffledRun]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _what_changed(runs: list[ShuffledRun]) -> str:
+def _describe_changes(runs: list[ShuffledRun]) -> str:
     """Return Markdown that says how the translations and the original translation's log-probability change."""
     changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
     sentences = [
@@ -154,13 +157,14 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
         if changed
         else "None of the changes gives another translation: here, the words say enough without their order."
     ]
-    firsts = _firsts(runs)
+    firsts = _first_log_probs(runs)
     if firsts:
         before, *after = firsts
         worst = int(np.argmin(after))
         sentences.append(
             f"The original translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
-            f"has **{typeset(after[worst])}**, so the model finds it {times(before - after[worst])} less likely."
+            f"has **{typeset(after[worst])}**, so the model finds it {describe_ratio(before - after[worst])} less "
+            "likely."
             if after[worst] < before
             else "None of the changes makes the original translation less likely."
         )
@@ -171,14 +175,14 @@ def _what_changed(runs: list[ShuffledRun]) -> str:
     return " ".join(sentences)
 
 
-def times(nats: float) -> str:
+def describe_ratio(nats: float) -> str:
     """Convert a difference of log-probabilities, in nats, to words such as "3.2 times" or "about 10⁵ times"."""
-    if nats < MAX_TIMES:
+    if nats < MAX_WRITTEN_RATIO:
         return f"{math.exp(nats):.1f} times"
     return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
 
 
-def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
+def _describe_bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
     """Return Markdown that says how far shuffling changes the encoder's attention, with and without positions."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
     words = word_groups(typed.source_tokens, typed.source_text)
@@ -196,7 +200,7 @@ def _bag_of_words(runs: list[ShuffledRun], mixed: Shuffle) -> str:
     )
 
 
-def _attention(reading: Reading, runs: list[ShuffledRun]) -> None:
+def _show_attention(reading: Reading, runs: list[ShuffledRun]) -> None:
     """Show one head's attention map in every run."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(

@@ -13,7 +13,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text
-from transformer.checkpoints.available_models import OWN, SENTENCES, SHIPPED, ModelFolder, model_folders
+from transformer.checkpoints.available_models import OWN_FOLDER, SENTENCES, SHIPPED, ModelFolder, model_folders
 from transformer.checkpoints.hub_models import HubModel, hub_models
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
@@ -76,7 +76,7 @@ def load(path: Path, problem: str = "") -> Translator:
         raise PageEnd from None
 
 
-def model_menu() -> None:
+def show_model_menu() -> None:
     """Show the menu for choosing a model and a device, with instructions for adding models."""
     folder = chosen_model()
     pair = str(chosen_languages())
@@ -86,15 +86,15 @@ def model_menu() -> None:
         width="stretch",
         help="The model that translates on all pages, and how to add other languages.",
     ):
-        if several_models():
-            _model_choice()
+        if has_several_models():
+            _show_model_choice()
         else:
             st.markdown(pair if folder and not folder.shipped else f"{pair}, built in")
-        device_choice()
-        _more_languages()
+        show_device_choice()
+        _show_more_languages()
 
 
-def _more_languages() -> None:
+def _show_more_languages() -> None:
     """Show which models can be added, and the command that adds one: the app itself never uses the network."""
     known = {name: model for name, model in hub_models().items() if name not in model_folders()}
     chosen = st.selectbox(
@@ -112,12 +112,13 @@ def _more_languages() -> None:
         )
         st.code(known[chosen].command, language="bash", wrap_lines=True)
     st.caption(
-        f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts one. The folder of a "
+        f"Your own model: put its folder into `{OWN_FOLDER}`. `attention-atlas import FOLDER` converts one. The folder "
+        "of a "
         "training run adds its model and its last checkpoints."
     )
 
 
-def device_choice() -> None:
+def show_device_choice() -> None:
     """Show the choice of device, if there are several."""
     if len(available_devices()) < 2:
         return
@@ -133,12 +134,12 @@ def device_choice() -> None:
     )
 
 
-def several_models() -> bool:
+def has_several_models() -> bool:
     """Return whether any model other than the built-in one is installed."""
     return len(model_folders()) > 1
 
 
-def _model_choice() -> None:
+def _show_model_choice() -> None:
     """Show the choice of the model that all pages use."""
     folders = model_folders()
     chosen = session.params(ModelParams).model
@@ -184,6 +185,6 @@ def examples(folder: ModelFolder | None) -> tuple[str, ...]:
     return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
-def ships(model: Translator) -> bool:
+def is_shipped(model: Translator) -> bool:
     """Return whether a translator is the built-in model; one without a folder, made in memory, counts as built in."""
     return model.folder is None or model.folder == MODEL

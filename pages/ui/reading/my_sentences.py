@@ -18,7 +18,7 @@ from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
 # Session-state key of how often the user has asked for the dialog.
-ASKED = "_my_sentences_asked"
+DIALOG_REQUESTS = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
@@ -30,7 +30,7 @@ def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
 
 def ask_for_list() -> None:
     """Open the dialog in which the user pastes or loads a list."""
-    st.session_state[ASKED] = st.session_state.get(ASKED, 0) + 1
+    st.session_state[DIALOG_REQUESTS] = st.session_state.get(DIALOG_REQUESTS, 0) + 1
 
 
 def sentence_stepper(codes: Sequence[str]) -> None:
@@ -48,11 +48,11 @@ def sentence_stepper(codes: Sequence[str]) -> None:
         width="stretch",
         data={
             "text": "\n".join(session.sentence_list().sentences),
-            "given": session.MINE in st.session_state,
+            "given": session.SENTENCE_LIST in st.session_state,
             "at": _position(sentences),
             "count": len(sentences),
             "said": session.sentence_list().said,
-            "asked": st.session_state.get(ASKED, 0),
+            "asked": st.session_state.get(DIALOG_REQUESTS, 0),
             "limit": MAX_BYTES,
         },
     )
@@ -76,7 +76,7 @@ def _take(text: str, *, restored: bool) -> None:
         found = SentenceList(session.sentence_list().sentences, found.said)
     elif found.sentences and not restored:
         session.try_sentence(found.sentences[0])
-    st.session_state[session.MINE] = found
+    st.session_state[session.SENTENCE_LIST] = found
 
 
 def _position(sentences: Sequence[str]) -> int:

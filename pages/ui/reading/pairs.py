@@ -73,7 +73,7 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
     return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
 
 
-def translated(trace: Trace, word: str) -> str | None:
+def translation_of(trace: Trace, word: str) -> str | None:
     """Return the target word that translates a source word, according to the mean attention of all heads.
 
     Returns:
@@ -101,9 +101,9 @@ def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
     return covered_text([tokens[at] for at in group], text).strip(".,;:!?")
 
 
-def resolved(pair: Pair, a: Trace, b: Trace) -> str:
+def describe_translations(pair: Pair, a: Trace, b: Trace) -> str:
     """Return Markdown that gives the translations of the pair's word in A and in B, and says whether they differ."""
-    first, second = translated(a, pair.word), translated(b, pair.word)
+    first, second = translation_of(a, pair.word), translation_of(b, pair.word)
     if not first or not second:
         return f"No translated word was found for *{pair.word}* in both sentences."
     if first == second:
@@ -114,7 +114,7 @@ def resolved(pair: Pair, a: Trace, b: Trace) -> str:
     return f"*{pair.word}* becomes **{markdown(first)}** in A and **{markdown(second)}** in B."
 
 
-def translations_differ(a: str, b: str) -> str:
+def describe_differences(a: str, b: str) -> str:
     """Return Markdown that lists the words in which two translations differ."""
     first, second = a.split(), b.split()
     parts = [
@@ -128,7 +128,7 @@ def translations_differ(a: str, b: str) -> str:
     return f"The translations differ here (A / B): {said}."
 
 
-def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
+def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
     """Return Markdown that says where a head looks from a word in each sentence; empty if a map has no such row."""
     found = []
     for name, view in views.items():

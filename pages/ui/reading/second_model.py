@@ -24,13 +24,13 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import SHIPPED, model_folders
 from transformer.errors import AtlasError
-from transformer.measurements.matching import kinds_of_both, read_by_second, untrained
+from transformer.measurements.matching import second_trace, shared_kinds, untrained_model
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind, Trace
 
-RANDOM = "random weights"
+RANDOM_NAME = "random weights"
 # Models with random weights, by the trained model whose shape they copy. They are dropped together with that model.
-MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
+UNTRAINED_MODELS: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class TwoModels:
     @property
     def title(self) -> str:
         """The second model's name for display."""
-        return RANDOM if self.other == UNTRAINED else self.other
+        return RANDOM_NAME if self.other == UNTRAINED else self.other
 
     @property
     def heads(self) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def pick_second_model() -> str:
         "Second model",
         names,
         width=320,
-        format_func=lambda name: RANDOM if name == UNTRAINED else name,
+        format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
         **bind(CompareParams, "other", value=chosen),
         help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
@@ -149,8 +149,8 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
     folder = model_folders().get(name)
     second = load(folder.path, folder.problem) if folder else untrained_of(first)
     try:
-        kinds = kinds_of_both(first, second, trace.source_text)
-        found = read_by_second(first, CachedRuns(second), second, trace)
+        kinds = shared_kinds(first, second, trace.source_text)
+        found = second_trace(first, CachedRuns(second), second, trace)
     except (AtlasError, ValueError) as error:
         st.warning(error_text(error), icon=":material/edit:")
         raise PageEnd from None
@@ -162,8 +162,8 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
 
 def untrained_of(translator: Translator) -> Translator:
     """Return a model with the same shape and random weights, which is created once per translator."""
-    found = MADE.get(translator)
-    return found if found is not None else MADE.setdefault(translator, untrained(translator))
+    found = UNTRAINED_MODELS.get(translator)
+    return found if found is not None else UNTRAINED_MODELS.setdefault(translator, untrained_model(translator))
 
 
 def _own() -> str:

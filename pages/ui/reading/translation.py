@@ -7,21 +7,21 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.ui.components.text_box import text_box
-from pages.ui.reading.model_picker import ships
+from pages.ui.reading.model_picker import is_shipped
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import rare_words, remarks, unusual_spelling
+from pages.ui.text.hints import describe_likely_errors, rare_words, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
 # Session-state key of the number of translations entered by the user. A new number gives the box a new key, which
 # closes the box.
-ANOTHER = "another_translation"
+OWN_TRANSLATION = "another_translation"
 # Shown in place of a translation without tokens.
-NOTHING = "*(nothing: the end symbol came first)*"
+EMPTY_TRANSLATION = "*(nothing: the end symbol came first)*"
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
 
@@ -39,14 +39,14 @@ def show_translation(
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
-            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
+            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or EMPTY_TRANSLATION}")
         if beside is not None:
             beside()
         another = st.popover(
             "Try my own translation",
             icon=":material/compare_arrows:",
             on_change="rerun",
-            key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
+            key=f"{OWN_TRANSLATION}_{st.session_state.get(OWN_TRANSLATION, 0)}",
         )
     with another:
         text_box(
@@ -64,7 +64,7 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        if said := [*([_effort(reading), *_unapplied(reading)] if large else []), *_remarks(reading)]:
+        if said := [*([_describe_effort(reading), *_describe_unapplied(reading)] if large else []), *_remarks(reading)]:
             st.caption(" ".join(said))
 
 
@@ -87,10 +87,10 @@ def _read_another(typed: str) -> None:
     open.
     """
     session.read_target(typed)
-    st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
+    st.session_state[OWN_TRANSLATION] = st.session_state.get(OWN_TRANSLATION, 0) + 1
 
 
-def _effort(reading: Reading) -> str:
+def _describe_effort(reading: Reading) -> str:
     own, model = reading.own, reading.translator
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
@@ -101,7 +101,7 @@ def _effort(reading: Reading) -> str:
     )
 
 
-def _unapplied(reading: Reading) -> list[str]:
+def _describe_unapplied(reading: Reading) -> list[str]:
     """Return Markdown about an imported model's decoding settings that this app does not apply; may be empty."""
     asked = reading.translator.config.unapplied
     return (
@@ -117,12 +117,12 @@ def _unapplied(reading: Reading) -> list[str]:
 def _remarks(reading: Reading) -> list[str]:
     """Return Markdown remarks on possible errors in the built-in model's own translation."""
     own = reading.own
-    if not ships(reading.translator) or unusual_spelling(own.source_text):
+    if not is_shipped(reading.translator) or unusual_spelling(own.source_text):
         return []
-    return remarks(own.source_text, own.target_text) or _rare(own)
+    return describe_likely_errors(own.source_text, own.target_text) or _describe_rare_words(own)
 
 
-def _rare(own: Trace) -> list[str]:
+def _describe_rare_words(own: Trace) -> list[str]:
     words = rare_words(own.source_text, own.source_tokens)
     named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
     rare = f"The model hardly knows {named}: it splits {them} into several tokens and may get {them} wrong."

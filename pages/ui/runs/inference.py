@@ -29,7 +29,7 @@ WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDiction
 
 
 @contextmanager
-def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
+def model_turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
     """Context manager for one run of a model in this process, which waits for the run's turn.
 
     Between steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
@@ -44,7 +44,7 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
+def server_run() -> Iterator[None]:
     """Context manager for a run that the model server computes; the run ends if the user leaves the page."""
     with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
         yield
@@ -80,5 +80,5 @@ class CachedRuns(ModelRuns):
         if isinstance(run, TraceRun) and run.plain and not remote:
             # In a lecture, many users request plain traces at the same time.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
-        with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
+        with server_run() if remote and run.uses == "model" else model_turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

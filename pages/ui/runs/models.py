@@ -11,8 +11,8 @@ from pages.ui.runs.shared import SharedResults
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.files.paths import MODEL
 from transformer.running.translator import Translator
-from transformer.serving.client import SERVER, RemoteTranslator
-from transformer.serving.server_process import settle
+from transformer.serving.client import SERVER_VARIABLE, RemoteTranslator
+from transformer.serving.server_process import tune_process
 
 # Keep two models: loading one takes long, but each needs much memory.
 MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
@@ -22,7 +22,7 @@ LOADING_LOCK = threading.Lock()
 
 def server() -> str:
     """Return the URL of the model server; empty if models run in this process."""
-    return os.environ.get(SERVER, "")
+    return os.environ.get(SERVER_VARIABLE, "")
 
 
 @MODELS.remember("Loading the model …")
@@ -41,7 +41,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
         MODELS.make_room(1)
         address = server()
         translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
-        settle()
+        tune_process()
     return translator
 
 
@@ -51,5 +51,5 @@ def load_language(device: str, folder: Path) -> LanguageModel:
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)
-        settle()
+        tune_process()
     return loaded

@@ -17,12 +17,12 @@ Done = Callable[[int, Any], None]
 # Maximum batch size; a larger batch would not give any result sooner.
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees the number of requests ahead, and seconds between updates of that number.
-PATIENCE, AGAIN = 1.0, 3.0
+SECONDS_UNSHOWN, UPDATE_INTERVAL = 1.0, 3.0
 # Seconds after which a turn lets others go first. Shorter turns are not interrupted, because then all of them finish
 # sooner.
-SLICE = 0.3
+TIME_SLICE = 0.3
 # Seconds for which a thread waits for more requests of the same kind before it computes a batch.
-GATHER = 0.15
+BATCH_WAIT = 0.15
 
 
 class Turns:
@@ -97,7 +97,7 @@ class Turns:
     def make_way(self) -> None:
         """Let waiting threads go first if this turn has already taken long; called between the steps of a run."""
         owner = self._owner
-        if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < SLICE:
+        if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < TIME_SLICE:
             return
         with self._lock:
             alone = len(self._queue) == 1
@@ -124,7 +124,7 @@ class Turns:
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
-                    self._meanwhile._nobody.wait(GATHER)
+                    self._meanwhile._nobody.wait(BATCH_WAIT)
             if not request.finished:
                 self._compute(self._companions(request), run)
         finally:
@@ -166,12 +166,12 @@ class Turns:
             self._nobody.clear()
             if self._queue[0] is request:
                 return
-        patience = PATIENCE
+        patience = SECONDS_UNSHOWN
         while not request.woken.wait(patience):
             with self._lock:
                 ahead = self._queue.index(request) if request in self._queue else 0
             with self._show_place(ahead):
-                if request.woken.wait(AGAIN):
+                if request.woken.wait(UPDATE_INTERVAL):
                     return
             patience = 0
 

@@ -19,23 +19,23 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 from streamlit.runtime.session_manager import SessionClient
 
-from attention_atlas.app_process import ANSWERS_WHEN_WARM
+from attention_atlas.app_process import WARM_UP_VARIABLE
 
 # The slowest import, because it imports torch. Script runs also wait for it.
-MODEL = "transformer.running.translator"
+SLOWEST_IMPORT = "transformer.running.translator"
 # Typical number of seconds from process start to the first page, on two cores of which one is busy.
-USUAL = 10.0
+USUAL_SECONDS = 10.0
 # URL paths of the pages that users open first; the start page has an empty path.
 PAGES = ("", "cross_attention")
-_began = monotonic()
+_start_time = monotonic()
 _is_warm = False
 
 
 @asynccontextmanager
-async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
+async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     """Lifespan context of the server: warm up in the background, or before the first response if so configured."""
     task = asyncio.create_task(warm_up())
-    if os.environ.get(ANSWERS_WHEN_WARM):
+    if os.environ.get(WARM_UP_VARIABLE):
         await task
     yield {}
     task.cancel()
@@ -46,19 +46,19 @@ async def warm_up() -> None:
     global _is_warm
     # Import this before rendering a page. A page holds the script lock, so waiting users would see no message
     # meanwhile.
-    await asyncio.to_thread(import_module, MODEL)
-    from transformer.serving.server_process import settle
+    await asyncio.to_thread(import_module, SLOWEST_IMPORT)
+    from transformer.serving.server_process import tune_process
 
     for page in PAGES:
         await draw(page)
-    # Freeze objects last (see `settle`), so that the modules imported by the pages are included.
-    await asyncio.to_thread(settle)
+    # Freeze objects last (see `tune_process`), so that the modules imported by the pages are included.
+    await asyncio.to_thread(tune_process)
     _is_warm = True
 
 
 def seconds_left() -> int:
     """Return the estimated number of seconds until this process is warm; 0 if it already is."""
-    return 0 if _is_warm else max(1, round(_began + USUAL - monotonic()))
+    return 0 if _is_warm else max(1, round(_start_time + USUAL_SECONDS - monotonic()))
 
 
 class _HeadlessClient(SessionClient):

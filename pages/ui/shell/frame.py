@@ -64,9 +64,9 @@ STYLE = """<style>
 [data-variant=pills][data-selected=true] { color: inherit !important; }
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
-EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
+EARLY_SCRIPT = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
 # In a narrow window the menu covers the page, but Streamlit closes the menu after a choice only on phones.
-CLOSES_MENU = """<script>
+MENU_SCRIPT = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
@@ -78,20 +78,20 @@ def draw() -> None:
     """Render the page that the URL names; called only by app.py, in every script run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
-    st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
-    st.html(CLOSES_MENU, unsafe_allow_javascript=True)
+    st.html(f"<script>{EARLY_SCRIPT}</script>", unsafe_allow_javascript=True)
+    st.html(MENU_SCRIPT, unsafe_allow_javascript=True)
     with ExitStack() as run:
         # Waiting messages have their own container, because appearing and disappearing elements would move those below.
         with st.container(key="waiting"):
             # New users, who see an empty screen, go first: a first page takes far less time than a translation.
             run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
-        ask_again()
+        request_page_again()
         exporter()
         navigate()
 
 
 @st.fragment(run_every=timedelta(days=1))
-def ask_again() -> None:
+def request_page_again() -> None:
     """Make the browser request the page again after a reconnection, by means of an empty fragment with a timer.
 
     Without the fragment, a restarted server would not run the page until the first click. That click would be lost,

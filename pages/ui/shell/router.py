@@ -16,17 +16,17 @@ from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
-from pages.ui.server.opening import PAGE_IS_THERE
-from pages.ui.server.warm_up import MODEL
+from pages.ui.server.opening import REMOVAL_SCRIPT
+from pages.ui.server.warm_up import SLOWEST_IMPORT
 from pages.ui.state.session import address, address_on, follow_address, params
 from pages.ui.text.server_paths import error_text
 from transformer.errors import AtlasError
 from transformer.files.paths import APP as APP_FOLDER
 
-ROUTED = "_routed"
+ROUTED_KEY = "_routed"
 APP = "Attention Atlas"
 # Pages of text show their title. On other pages only the menu does, because a title would push maps down.
-HEADED = ("gallery", "lessons", "about")
+TITLED_PAGES = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
@@ -58,17 +58,17 @@ def navigate() -> None:
     # the back button would return to that page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
     # The Lessons page hides its title while a lesson is open, because the lesson has a title of its own.
-    _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
+    _show_heading(page.title, seen=name in TITLED_PAGES and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # Pass the URL parameters on, because writing them after the page change would add another history entry.
     open_page(slide, address())
-    if not hasattr(sys.modules.get(MODEL), "Translator"):
+    if not hasattr(sys.modules.get(SLOWEST_IMPORT), "Translator"):
         # Importing torch takes seconds, here or in the warm-up; the spinner tells waiting users why.
         with st.spinner("Starting the Transformer …"):
-            importlib.import_module(MODEL)
-    st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
-    st.session_state[ROUTED] = True
+            importlib.import_module(SLOWEST_IMPORT)
+    st.html(REMOVAL_SCRIPT, unsafe_allow_javascript=True)
+    st.session_state[ROUTED_KEY] = True
     try:
         page.run()
         show_vote(PAGES)
@@ -100,7 +100,7 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
     </style>""")
 
 
-def _heading(title: str, *, seen: bool) -> None:
+def _show_heading(title: str, *, seen: bool) -> None:
     """Show the page's title as its first heading, either visibly or only for screen readers and phones."""
     with st.container(key="page_title" if seen else "page_title_unseen"):
         st.title(title, anchor=False)
@@ -112,6 +112,6 @@ def ensure_router() -> None:
     If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs that page's
     file directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
     """
-    if not st.session_state.pop(ROUTED, False):
+    if not st.session_state.pop(ROUTED_KEY, False):
         st.navigation(pages(), position="top")
         st.rerun()

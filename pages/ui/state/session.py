@@ -29,13 +29,13 @@ from pages.ui.params.state import TEXT, State
 from pages.ui.params.subject import TRANSLATOR, SubjectParams
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.text.sentence_list import SentenceList, sentences_in
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.trace import Kind
 
 # Key of the widget for choosing the device.
 DEVICE = "device"
 # Pages that explain a predicted token of the translation.
-ASKING = (PatchParams, GraphParams, MatteredParams)
+TOKEN_PAGES = (PatchParams, GraphParams, MatteredParams)
 # Session-state keys.
 STATE = "_state"
 MIRRORED = "_mirrored"
@@ -45,13 +45,13 @@ ORIGIN = "_origin"
 # Session-state key that is set when the translation was just decoded on the "Decoding step by step" page.
 JUST_DECODED = "_just_decoded"
 # Session-state key of the text that figure captions quote on a page that does not show the sentence.
-QUOTED = "_quoted"
+QUOTED_TEXT = "_quoted"
 # Session-state keys of the page's name, and of the experiment to embed in the following figures.
-PAGE, CARRIED = "_page", "_carried"
+PAGE, EXPERIMENT = "_page", "_carried"
 # Session-state key of the head that the page shows, whether or not the user has chosen it.
 SHOWN_HEAD = "_shown_head"
 # Session-state key of the user's list of sentences.
-MINE = "_my_sentences"
+SENTENCE_LIST = "_my_sentences"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -94,12 +94,12 @@ def follow_address(page: str, *, write: bool = True) -> None:
         if just_decoded:
             state = state.with_params(decoding)
     else:
-        state = _asking_the_same(state, before)
+        state = _with_same_token(state, before)
     st.session_state[STATE] = state = _pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
-    st.session_state.pop(QUOTED, None)
-    st.session_state.pop(CARRIED, None)
+    st.session_state.pop(QUOTED_TEXT, None)
+    st.session_state.pop(EXPERIMENT, None)
     st.session_state.pop(SHOWN_HEAD, None)
     if write:
         _write_address(state, opened)
@@ -108,10 +108,10 @@ def follow_address(page: str, *, write: bool = True) -> None:
 def _opened(address: Mapping[str, str], before: State) -> State:
     """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
     here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
-    return _asking_the_same(State.from_address({**here, **address}))
+    return _with_same_token(State.from_address({**here, **address}))
 
 
-def _asking_the_same(state: State, before: State | None = None) -> State:
+def _with_same_token(state: State, before: State | None = None) -> State:
     """Return a copy in which all pages that explain a predicted token explain the one that was chosen.
 
     Args:
@@ -121,13 +121,13 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
         return state
     chosen = [
         (cls, asked)
-        for cls in ASKING
+        for cls in TOKEN_PAGES
         if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
     ]
     if not chosen:
         return state
     own, asked = chosen[0]
-    others = [state.of(cls) for cls in ASKING if cls is not own]
+    others = [state.of(cls) for cls in TOKEN_PAGES if cls is not own]
     if before is None:
         others = [each for each in others if each == each.for_another_translation()]
     return state.with_params(*(each.asking(asked) for each in others))
@@ -137,7 +137,7 @@ def _without_list(state: State) -> State:
     """Move a slide's list of sentences from the state to the session, because it would make every URL too long."""
     found = sentences_in(state.of(ListParams).sentences)
     if found.sentences:
-        st.session_state[MINE] = found
+        st.session_state[SENTENCE_LIST] = found
     return state.with_params(ListParams())
 
 
@@ -208,14 +208,14 @@ def target() -> str:
     return _state().target
 
 
-def quote(words: str) -> None:
+def set_quoted_text(words: str) -> None:
     """Set the text that figure captions quote in this script run, in place of the sentence."""
-    st.session_state[QUOTED] = words
+    st.session_state[QUOTED_TEXT] = words
 
 
-def quoted() -> str:
+def quoted_text() -> str:
     """Return the text that figure captions quote."""
-    return st.session_state.get(QUOTED, f"Sentence: {text()}")
+    return st.session_state.get(QUOTED_TEXT, f"Sentence: {text()}")
 
 
 def page() -> str:
@@ -223,24 +223,24 @@ def page() -> str:
     return st.session_state[PAGE]
 
 
-def carry(experiment: str) -> None:
+def set_experiment(experiment: str) -> None:
     """Embed an experiment in the figures that this script run shows from now on."""
-    st.session_state[CARRIED] = experiment
+    st.session_state[EXPERIMENT] = experiment
 
 
-def carried() -> str:
+def embedded_experiment() -> str:
     """Return the experiment to embed in figures; empty for none."""
-    return st.session_state.get(CARRIED, "")
+    return st.session_state.get(EXPERIMENT, "")
 
 
 def read_text(typed: str) -> None:
     """Callback of the sentence's text box: set the sentence."""
-    _update(text=valid(typed))
+    _update(text=replace_surrogates(typed))
 
 
 def read_target(typed: str) -> None:
     """Callback of the translation's text box: set the user's own translation."""
-    _update(target=valid(typed))
+    _update(target=replace_surrogates(typed))
 
 
 def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
@@ -298,7 +298,7 @@ def refill_boxes() -> None:
 
 def sentence_list() -> SentenceList:
     """Return the user's list of sentences; empty if there is none."""
-    return st.session_state.get(MINE, SentenceList())
+    return st.session_state.get(SENTENCE_LIST, SentenceList())
 
 
 def params(cls: type[P]) -> P:

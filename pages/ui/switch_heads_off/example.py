@@ -13,7 +13,7 @@ from transformer.ablation.decisive_heads import DecisiveHeads, DecisiveHeadsRun
 from transformer.values.interventions import Head
 
 # Session-state key of the sentence and the heads of the example that the user has accepted.
-TAKEN = "_off_example"
+ACCEPTED = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
@@ -27,7 +27,7 @@ def show_example(reading: Reading) -> None:
             found = reading.runs.get(DecisiveHeadsRun(text))
             says = describe_example(found)
             st.button(
-                f"Try: switch off {named(found.heads)}",
+                f"Try: switch off {heads_in_words(found.heads)}",
                 key="off_try",
                 type="primary",
                 icon=":material/lightbulb:",
@@ -35,9 +35,9 @@ def show_example(reading: Reading) -> None:
                 args=(text, found),
             )
         else:
-            example = st.session_state.get(TAKEN) == (text, params.heads)
+            example = st.session_state.get(ACCEPTED) == (text, params.heads)
             whose = "This is the example, not your choice" if example else "Your choice"
-            says = f"**{whose}:** {named(chosen)} off."
+            says = f"**{whose}:** {heads_in_words(chosen)} off."
             st.button(
                 "Clear the example" if example else "Clear your choice",
                 key="off_clear",
@@ -48,7 +48,7 @@ def show_example(reading: Reading) -> None:
             st.markdown(says)
 
 
-def named(heads: tuple[Head, ...]) -> str:
+def heads_in_words(heads: tuple[Head, ...]) -> str:
     """Describe heads in words: name a single head, or say how many heads there are."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
@@ -63,7 +63,7 @@ def describe_example(found: DecisiveHeads) -> str:
 
 def _take(text: str, found: DecisiveHeads) -> None:
     heads = HeadSet(tuple(sorted(found.heads)))
-    st.session_state[TAKEN] = text, heads
+    st.session_state[ACCEPTED] = text, heads
     session.update(OffParams, heads=heads, gate=0.0, mode="zero")
 
 

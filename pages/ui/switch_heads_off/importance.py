@@ -12,13 +12,13 @@ from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_clickable
-from pages.ui.heads.kinds import head_title, linked_head
+from pages.ui.heads.kinds import head_markdown_link, head_title
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.reading.translation import NOTHING
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.switch_heads_off.export import save_tables
@@ -29,8 +29,8 @@ from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
 from transformer.ablation.effect import Effect, EffectRun
-from transformer.ablation.estimate import over_draws
-from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
+from transformer.ablation.estimate import mean_over_draws
+from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, concatenated_heads
 from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
@@ -74,18 +74,21 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         st.html(SCROLL_SCRIPT, unsafe_allow_javascript=True)
     if not params.importance:
         return
-    experiment = carry(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
+    experiment = embed_experiment(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
     found = reading.runs.get(run)
-    worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
+    worst = all_heads(reading.translator.config)[int(concatenated_heads(found.measured).argmin())]
     off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
     without = reading.runs.get(EffectRun(reading.run, off, params.draws))
     st.markdown(
         describe_importance(
-            found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)
+            found,
+            reading.translator.config,
+            named=head_markdown_link,
+            then="" if reading.given else describe_translation(without),
         ),
         help=explain("head", "log-probability", "nats", "Spearman's ρ"),
     )
-    most = max(float(np.nanmax(np.abs(flattened(each)))) for each in (found.measured, found.estimated)) or 1.0
+    most = max(float(np.nanmax(np.abs(concatenated_heads(each)))) for each in (found.measured, found.estimated)) or 1.0
     for name, title, values in (
         (
             "measured",
@@ -110,7 +113,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
                 ),
             ):
                 st.markdown(TITLES[kind])
-                _board(values, kind, name, most)
+                _show_board(values, kind, name, most)
     st.caption(
         "All six maps share one scale. In the middle nothing changes; towards one end the translation becomes less "
         "likely without the head, towards the other end more likely. Click a cell to switch off that head alone; with "
@@ -146,7 +149,7 @@ def describe_importance(
         named: returns a head's name.
         then: the end of the first sentence, which says how the translation changes without the most important head.
     """
-    heads, measured = all_heads(config), flattened(found.measured)
+    heads, measured = all_heads(config), concatenated_heads(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
     likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
     agreement = found.agreement
@@ -159,12 +162,13 @@ def describe_importance(
     if not np.isfinite(agreement):
         return says
     return says + (
-        f"Ranked by the gradient's estimate, the heads come {how_well(agreement)}: Spearman's ρ = {typeset(agreement)} "
+        f"Ranked by the gradient's estimate, the heads come {describe_correlation(agreement)}: Spearman's ρ = "
+        f"{typeset(agreement)} "
         f"({len(heads)} heads, this sentence)."
     )
 
 
-def what_is_written(effect: Effect) -> str:
+def describe_translation(effect: Effect) -> str:
     """Return Markdown that ends a sentence about a changed log-probability with the new translation."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
@@ -173,10 +177,10 @@ def what_is_written(effect: Effect) -> str:
     written = effect.free.target_text
     # A translation that already ends with a full stop needs no second one.
     end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
-    return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
+    return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or EMPTY_TRANSLATION}”{end}"
 
 
-def how_well(agreement: float) -> str:
+def describe_correlation(agreement: float) -> str:
     """Describe a rank correlation in words."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
@@ -193,7 +197,7 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     drawn = len(found.drawn[KINDS[0]]) > 1
     rows = []
     for kind in KINDS:
-        interval = over_draws(found.drawn[kind]) if drawn else None
+        interval = mean_over_draws(found.drawn[kind]) if drawn else None
         for (layer, head), value in np.ndenumerate(found.measured[kind]):
             rows.append(
                 {
@@ -212,7 +216,7 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
+def _show_board(values: ByHead, kind: Kind, name: str, most: float) -> None:
     show_clickable(
         heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
         key=f"off_{name}_{kind}",

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.measurements.recordings import REMOVAL
@@ -35,8 +35,9 @@ from transformer.values.interventions import Interventions, head_name
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Names for the orders in recorded measurements (`Quality.order`).
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# A translation counts as kept while it has at least half of its probability (HALF, in nats), or 90% of its score.
-HALF, NINE_TENTHS = math.log(2), 0.9
+# A translation counts as kept while it has at least half of its probability (HALF_PROBABILITY, in nats), or 90% of its
+# score.
+HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random orders for one sentence.
 SEEDS = 3
 
@@ -66,13 +67,14 @@ def show_removal(reading: Reading) -> None:
 def _show_sentence(reading: Reading, params: OffParams) -> None:
     names = (MEASURED, GRADIENT, *(f"{RANDOM}, {seed + 1}" for seed in range(SEEDS)))
     importance = ImportanceRun(reading.run, params.mode, **params.drawn)
-    experiment = carry(reading.runs, run := RemovalRun(importance, SEEDS))
+    experiment = embed_experiment(reading.runs, run := RemovalRun(importance, SEEDS))
     curves = dict(zip(names, reading.runs.get(run), strict=True))
-    table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
+    table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_head_count(curves) + 1))
     st.markdown(describe_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(
         f"**How many heads does it need?** {markdown(reading.trace.source_text)}",
-        f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
+        f"{removable_steps(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF_PROBABILITY)} of "
+        f"{_head_count(curves)} can go, "
         "measured, before it is less than half as likely",
     ):
         show_altair(
@@ -180,10 +182,10 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
             tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
         )
     )
-    return layered(shade, middle, lines, height=320)
+    return layer_charts(shade, middle, lines, height=320)
 
 
-def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
+def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
     """Return how many steps a curve takes before it first falls below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
@@ -191,12 +193,15 @@ def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
 
 def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     """Return Markdown that says how many heads can be removed before the translation becomes half as likely."""
-    gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
+    gone = {
+        name: removable_steps(curve.log_probs, curve.log_probs[0] - HALF_PROBABILITY) for name, curve in curves.items()
+    }
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
     best = int(likeliest.argmax())
     says = (
-        f"In the measured order, **{gone[MEASURED]} of {_heads(curves)}** heads can go before the translation is less "
+        f"In the measured order, **{gone[MEASURED]} of {_head_count(curves)}** heads can go before the translation is "
+        "less "
         f"than half as likely as with all of them. In the gradient's order, {gone[GRADIENT]} can go; in {len(others)} "
         f"random orders, {min(others)} to {max(others)}."
     )
@@ -222,7 +227,7 @@ def describe_quality(recorded: RemovalQuality) -> str:
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]
         whole, heads = points[0].bleu, points[-1].removed
-        gone[order] = points[can_go([point.bleu for point in points], NINE_TENTHS * whole)].removed
+        gone[order] = points[removable_steps([point.bleu for point in points], SCORE_SHARE * whole)].removed
     others = [count for order, count in gone.items() if order not in RECORDED]
     random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
@@ -233,5 +238,5 @@ def describe_quality(recorded: RemovalQuality) -> str:
     )
 
 
-def _heads(curves: Mapping[str, RemovalCurve]) -> int:
+def _head_count(curves: Mapping[str, RemovalCurve]) -> int:
     return len(curves[MEASURED].order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pages.ui.bets.bet import Bet, Settled, settled
+from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth
 from pages.ui.heads.kinds import head_title
 from pages.ui.reading.sentence import Reading
 from pages.ui.text.number_format import typeset
@@ -18,7 +18,7 @@ def spare_head(reading: Reading) -> Bet:
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 
-    def settle() -> Settled:
+    def settle() -> BetAnswer:
         effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
         costs = [abs(effect.change) for effect in effects]
         says = [
@@ -28,7 +28,7 @@ def spare_head(reading: Reading) -> Bet:
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))
         reason = f"That is about the translation's log-probability: without {says[best]}; without {says[worst]}."
-        return settled(choices, tuple(-cost for cost in costs), reason)
+        return answer_of_worth(choices, tuple(-cost for cost in costs), reason)
 
     return Bet("Which of these heads can go at the least cost?", choices, settle)
 

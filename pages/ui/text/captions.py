@@ -7,11 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from attention_atlas.browser.labels import output_label, place_of
-from attention_atlas.browser.token_labels import bare, group_label
+from attention_atlas.browser.token_labels import group_label, label_without_space
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.analysis.heads.clearest_head import ALIGNMENT, telling_head
-from transformer.analysis.heads.expectation import Expectation, aligning, alignment_expectation, position_expectation
+from transformer.analysis.heads.clearest_head import ALIGNMENT, clearest_head
+from transformer.analysis.heads.expectation import (
+    Expectation,
+    alignment_expectation,
+    alignment_heads,
+    position_expectation,
+)
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
@@ -19,7 +24,7 @@ from transformer.analysis.view import View
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-HOW = {
+READING_HINTS = {
     "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours say "
     "how much it looks at each {size}.",
     "decoder": "Each row is one step: the {size} that is read, then the one that is predicted from it. A step can look "
@@ -28,17 +33,17 @@ HOW = {
     "step; its colours say how much it looks at each {source} {size}.",
 }
 # A head that puts more than this share on one kind of position is described as mostly looking there.
-MOSTLY = 0.5
+MIN_MAIN_SHARE = 0.5
 # Conditions for a focused head: the smallest share of a row on one position, on average, and the largest entropy as a
 # fraction of the maximum.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
 
-def how_to_read(view: View, languages: Languages) -> str:
+def describe_axes(view: View, languages: Languages) -> str:
     """Return Markdown that explains the map's axes, and how its weights were merged or rescaled."""
     names = {"source": languages.source.name, "target": languages.target.name}
-    sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
+    sentences = [READING_HINTS[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
         sentences.append("When a word has several tokens, attention to it is summed and attention from it is averaged.")
     across = languages.target if view.axes.kind == "decoder" else languages.source
@@ -51,14 +56,14 @@ def how_to_read(view: View, languages: Languages) -> str:
     return " ".join(sentences)
 
 
-def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
+def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
     """Return Markdown that describes a head's behaviour on the sentence."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
     confidence = float(np.nan_to_num(metrics.values["confidence"][layer, head]))
     names = head_names(metrics)[layer][head]
-    sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
+    sentences = [_describe_habit(found, view, names, confidence), *_describe_oddities(view, metrics, layer, head)]
     link = found.strongest
     # Smaller weights would be displayed as 0.00.
     if link is not None and link.weight >= 0.005:
@@ -72,13 +77,13 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
     return " ".join(sentences)
 
 
-def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
+def _describe_habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
     """Return one sentence that says where most of a head's attention goes or, failing that, how focused it is.
 
     Args:
         found: the pattern in the head's weights.
         names: the head's names.
-        confidence: the head's confidence, which `sharpest` may mention too.
+        confidence: the head's confidence, which `describe_most_focused_head` may mention too.
     """
     size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
@@ -90,8 +95,10 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
     if found.column is not None:
         habits.append(("", found.column_share, _label(view, found.column), ""))
     # In a short sentence several habits may apply; prefer the one in the head's name.
-    _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
-    if share > MOSTLY:
+    _, share, place, meaning = max(
+        habits, key=lambda habit: (habit[1] > MIN_MAIN_SHARE and habit[0] in names, habit[1])
+    )
+    if share > MIN_MAIN_SHARE:
         return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
     entropy = f"(entropy {found.entropy:.2f} of at most {found.limit:.2f} nats)"
     if found.moves and found.peak >= FOCUSED and found.entropy <= FOCUSED_ENTROPY * found.limit:
@@ -100,22 +107,22 @@ def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) 
             f"to row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
-    if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
+    if max(found.peak, confidence) < MIN_MAIN_SHARE and found.entropy > SPREAD_ENTROPY * found.limit:
         return f"This head spreads its attention widely {entropy}."
     rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
     return f"On average, the strongest {size} of a row gets {found.peak:.0%} of {whole}{rest} {entropy}."
 
 
-def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
+def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
     """Return Markdown sentences about rows in which a head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
             expected = position_expectation(view, name)
             if expected is not None:
-                return _outlier(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
+                return _describe_outlier(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
         return []
-    heads, read = aligning(metrics)
+    heads, read = alignment_heads(metrics)
     sentences = []
     if read or not heads[layer, head]:
         sentences.append(
@@ -123,11 +130,11 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
         )
     expected = alignment_expectation(view, metrics) if heads[layer, head] else None
     if expected is not None:
-        sentences += _outlier(view, expected, layer, head, "the alignment heads together look at")
+        sentences += _describe_outlier(view, expected, layer, head, "the alignment heads together look at")
     return sentences
 
 
-def _outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
+def _describe_outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
     """Return a Markdown sentence about the row that contradicts the head's name most; empty if no row does."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:
@@ -169,10 +176,10 @@ def _label(view: View, position: int, *, row: bool = False) -> str:
 
 
 def _bold(label: str) -> str:
-    return f"**{markdown(bare(label))}**"
+    return f"**{markdown(label_without_space(label))}**"
 
 
-def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
+def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
     """Return a sentence that names the most focused head; empty if no head's confidence is known."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
@@ -186,13 +193,13 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
     ]
 
 
-def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
+def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
     """Return a sentence that names the sentence's most informative head, and says why; may be empty.
 
     Args:
         chosen: whether the user has chosen a head to show.
     """
-    found = telling_head(trace, metrics)
+    found = clearest_head(trace, metrics)
     if np.isnan(found.confidence):
         return []
     link = HeadLink(metrics.kind, found.layer, found.head)

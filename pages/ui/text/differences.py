@@ -27,7 +27,7 @@ def marked_words(old: str, new: str) -> tuple[str, str]:
     return "".join(marked[0]).strip(), "".join(marked[1]).strip()
 
 
-def kept_and_lost(old: str, new: str) -> tuple[int, list[str]]:
+def count_kept_words(old: str, new: str) -> tuple[int, list[str]]:
     """Return the number of words of the old text that the new one keeps in order, and the words that it lacks."""
     words = [re.findall(r"\w+", text) for text in (old, new)]
     lost, kept = [], 0
@@ -50,9 +50,9 @@ def merged_words(old: str, new: str) -> str:
             continue
         parts += [f":gray[~~{gone}~~]"] if gone else []
         parts += [f":orange-background[**{added}**]"] if added else []
-    return _closed(" ".join(parts))
+    return _close_spaces(" ".join(parts))
 
 
-def _closed(text: str) -> str:
+def _close_spaces(text: str) -> str:
     """Remove spaces before punctuation, which is escaped in Markdown."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pages.ui.text.markup import markdown
-from pages.ui.text.written_language import foreign_language, not_english, words_of
+from pages.ui.text.written_language import foreign_language, is_not_english, words_of
 from transformer.analysis.words import word_groups
 from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.hub_models import model_for
@@ -46,10 +46,10 @@ def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list
         tokens: the sentence's tokens.
         written: the translation.
     """
-    strange = [part for part in _strange(text, tokens) if part not in written]
+    strange = [part for part in _unknown_parts(text, tokens) if part not in written]
     if not strange:
         return []
-    named = ", ".join(markdown(_cut_off(part)) for part in strange[:MAX_NAMED])
+    named = ", ".join(markdown(_shorten(part)) for part in strange[:MAX_NAMED])
     more = ", …" if len(strange) > MAX_NAMED else ""
     return [
         f"The model has no token for {named}{more}. The translation leaves out such characters or puts something else "
@@ -57,7 +57,7 @@ def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list
     ]
 
 
-def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
+def _unknown_parts(text: str, tokens: Sequence[Token]) -> list[str]:
     """Return the distinct parts of a text that the model reads as bytes or as its unknown token."""
     parts: list[tuple[int, int]] = []
     for token in tokens:
@@ -74,15 +74,15 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
 
 def unusual_spelling(text: str) -> list[str]:
     """Return a Markdown warning if a text does not look like the built-in model's training data, ordinary English."""
-    words, letters = _letters(text)
-    if not_english(words, letters):
-        return [_foreign(foreign_language(words, letters))]
+    words, letters = _words_and_letters(text)
+    if is_not_english(words, letters):
+        return [_describe_language(foreign_language(words, letters))]
     if len(letters) > 3 and all(letter.isupper() for letter in letters):
         return ["The model learned from ordinary spelling. Try the sentence without the capitals."]
     return []
 
 
-def _foreign(code: str) -> str:
+def _describe_language(code: str) -> str:
     """Return Markdown advice for a text in another language; `code` is empty if the language is unknown."""
     if not code:
         return "This doesn't look like English, and this model reads only English."
@@ -100,14 +100,14 @@ def _foreign(code: str) -> str:
     )
 
 
-def remarks(text: str, written: str) -> list[str]:
+def describe_likely_errors(text: str, written: str) -> list[str]:
     """Return Markdown hints about errors that the built-in model typically makes in such a sentence; may be empty.
 
     Args:
         text: the sentence as typed.
         written: the translation.
     """
-    words, _ = _letters(text)
+    words, _ = _words_and_letters(text)
     found = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in written]
     if re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text))):
         found.append("The model often gets names and numbers wrong.")
@@ -119,7 +119,7 @@ def remarks(text: str, written: str) -> list[str]:
     return found
 
 
-def _letters(text: str) -> tuple[list[str], list[str]]:
+def _words_and_letters(text: str) -> tuple[list[str], list[str]]:
     return WORD.findall(text), [character for character in text if character.isalpha()]
 
 
@@ -141,9 +141,9 @@ def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
         spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
         if len(spelt) >= MANY_TOKENS:
             word = text[spelt[0][0] : spelt[-1][1]]
-            found.append(_cut_off(word))
+            found.append(_shorten(word))
     return list(dict.fromkeys(found))[:MAX_NAMED]
 
 
-def _cut_off(word: str) -> str:
+def _shorten(word: str) -> str:
     return word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attention_atlas.browser.token_labels import isolated
+from attention_atlas.browser.token_labels import isolate
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even if their punctuation is escaped: links, arrows, dashes, signs and icons. A zero-width
@@ -21,4 +21,4 @@ def markdown(text: str) -> str:
     """
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
     shown = PUNCTUATION.sub(r"\\\1", joined)
-    return isolated(shown)
+    return isolate(shown)

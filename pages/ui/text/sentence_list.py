@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 MAX_SENTENCES = 200
 # Maximum length of a sentence in characters, above the limit of every shipped model.
@@ -32,7 +32,7 @@ def sentences_in(text: str) -> SentenceList:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:
         return SentenceList(said="This is not plain text: save it as UTF-8 text, one sentence per line.")
-    lines = [line.strip() for line in valid(text).removeprefix("\ufeff").splitlines()]
+    lines = [line.strip() for line in replace_surrogates(text).removeprefix("\ufeff").splitlines()]
     written = [line for line in lines if line]
     fitting = [line for line in written if len(line) <= LONGEST]
     different = list(dict.fromkeys(fitting))

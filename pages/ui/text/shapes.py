@@ -49,7 +49,7 @@ def token_labels(trace: Trace, letter: str) -> list[str]:
     return [token_label(token, trace.target_text) for token in trace.target_tokens]
 
 
-def folded(formula: str) -> str:
+def split_formula(formula: str) -> str:
     """Put each part of a LaTeX formula with several parts on its own line."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"

@@ -19,7 +19,7 @@ ENGLISH = words_of("""
     at for with this that my your his her our their what who where when why how have has had will would can
     could should
 """)
-OTHER = {
+OTHER_LANGUAGES = {
     "de": """
         der das und ist nicht ich ein eine einen wir sie er es mit auf für von zu dem den sich auch aber wie haben habe
     """,
@@ -29,7 +29,7 @@ OTHER = {
     "nl": "de het een en ik je niet van is dat",
     "pl": "jest nie się na to jak z",
 }
-FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
+FUNCTION_WORDS = {code: words_of(words) - ENGLISH for code, words in OTHER_LANGUAGES.items()}
 # Language codes by the first word of a letter's Unicode name; for a script of several languages, the most common one.
 SCRIPTS = {
     "CJK": "zh",
@@ -48,14 +48,16 @@ SCRIPTS = {
 LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
-def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
+def is_not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
     """Return whether a text is in another script, or has more function words of another language than of English."""
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:
         return True
     lower = _lower(words)
-    english, other = (sum(word in known for word in lower) for known in (ENGLISH, frozenset().union(*FOREIGN.values())))
+    english, other = (
+        sum(word in known for word in lower) for known in (ENGLISH, frozenset().union(*FUNCTION_WORDS.values()))
+    )
     return other >= 2 and other > english
 
 
@@ -67,7 +69,7 @@ def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
     """
     scripts = _scripts(letters)
     if scripts["LATIN"] >= len(letters) / 2:
-        counts = {code: sum(word in known for word in _lower(words)) for code, known in FOREIGN.items()}
+        counts = {code: sum(word in known for word in _lower(words)) for code, known in FUNCTION_WORDS.items()}
         first, second = sorted(counts.values())[:-3:-1]
         # A tie says nothing, because words such as "la" belong to several languages.
         return max(counts, key=lambda code: counts[code]) if first > second else ""

@@ -19,8 +19,8 @@ from transformer.values.kinds import KINDS, Kind
 
 KEY = "training_film"
 # The parameters that the user can change in the animation.
-VIEW = ("moment", "score", *KINDS)
-# The name of the training run, and the values of the parameters in VIEW.
+VIEW_FIELDS = ("moment", "score", *KINDS)
+# The name of the training run, and the values of the parameters in VIEW_FIELDS.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
@@ -45,7 +45,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         SYNCED.received(sent, (name, _view(seen)))
 
     task = task_named(run.config.task)
-    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {written(run)}"):
+    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {shown_item(run)}"):
         draw_film(
             key=KEY,
             on_view_change=store,
@@ -56,7 +56,7 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         )
 
 
-def written(run: TaskRun) -> str:
+def shown_item(run: TaskRun) -> str:
     """Return the item whose attention is shown, with the right answer."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
@@ -76,4 +76,4 @@ def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dic
 
 
 def _view(params: LabParams) -> dict[str, object]:
-    return {name: getattr(params, name) for name in VIEW}
+    return {name: getattr(params, name) for name in VIEW_FIELDS}

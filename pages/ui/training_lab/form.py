@@ -75,7 +75,7 @@ def show_recorded_settings(config: TaskConfig) -> None:
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
 
 
-def settings_form(recorded: TaskRun | None) -> None:
+def show_settings_form(recorded: TaskRun | None) -> None:
     """Show the form for all settings except the task.
 
     Args:

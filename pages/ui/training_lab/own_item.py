@@ -20,9 +20,9 @@ from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
 # Session-state key of an invalid item and the task it was typed for, so that the box keeps showing the item.
-TYPED = "_typed_item"
+TYPED_ITEM = "_typed_item"
 # Session-state key of the last question and its answer.
-ANSWERED = "_answered"
+LAST_ANSWER = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
@@ -35,13 +35,13 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     """
     task = task_named(run.config.task)
     params = session.params(LabParams)
-    asked, typed = st.session_state.get(TYPED) or (None, "")
+    asked, typed = st.session_state.get(TYPED_ITEM) or (None, "")
     text = params.item or (typed if asked == task.name else "")
 
     def submitted(typed: str) -> None:
         read = LabParams.checked("item", "".join(typed.split()))
         session.update(LabParams, item=read or "")
-        st.session_state[TYPED] = None if read else (task.name, typed)
+        st.session_state[TYPED_ITEM] = None if read else (task.name, typed)
 
     st.markdown("**Ask the model at this moment**", help=explain("exact match", "attention weight"))
     text_box(
@@ -58,7 +58,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         return
     snapshot = run.with_weights(len(run.snapshots) - 1 if params.moment == NEWEST else run.index_at(params.moment))
     try:
-        found = _answered(run, name, snapshot, text)
+        found = _cached_answer(run, name, snapshot, text)
     except TaskError as error:
         st.warning(markdown(str(error)[:1].upper() + str(error)[1:]) + ".")
         return
@@ -81,13 +81,13 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     )
 
 
-def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAnswer:
+def _cached_answer(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAnswer:
     key = (name, run.config, snapshot.step, text)
-    known, found = st.session_state.get(ANSWERED, (None, None))
+    known, found = st.session_state.get(LAST_ANSWER, (None, None))
     if known != key:
         with MODEL_LOCK:
             found = answer(run.config, snapshot, text)
-        st.session_state[ANSWERED] = key, found
+        st.session_state[LAST_ANSWER] = key, found
     return found
 
 

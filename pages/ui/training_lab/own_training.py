@@ -14,24 +14,24 @@ from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.run_view import show_run
 from pages.ui.training_lab.trainings import MAX_ACTIVE, MAX_TRAININGS, BrowserTab, Training, Trainings
 from transformer.errors import TaskError
-from transformer.serving.server_process import settle
+from transformer.serving.server_process import tune_process
 from transformer.tasks.run import TaskRun
 
-# SLICE is the length of a time slice in seconds, during which no other user's sentence is translated. EVERY is the
-# interval between the starts of two slices.
-SLICE = 0.15
-EVERY = 0.2
+# SLICE_SECONDS is the length of a time slice in seconds, during which no other user's sentence is translated.
+# SLICE_INTERVAL is the interval between the starts of two slices.
+SLICE_SECONDS = 0.15
+SLICE_INTERVAL = 0.2
 TAB = "_tab"
 # Session-state keys: how many training runs the user has begun, which identifies the latest one; and whether one should
 # exist.
 NUMBER = "_training_number"
-BEGUN = "_training_begun"
+START_TIME = "_training_begun"
 # Session-state key of the error that stopped the training run, if there was one.
-STOPPED = "_training_stopped"
+STOP_ERROR = "_training_stopped"
 
 TRAININGS = Trainings()
 # Tune memory and threads once per process. Loading the translation model would do so, but it may not be loaded.
-prepare = cache(settle)
+prepare = cache(tune_process)
 
 
 def own_training() -> Training | None:
@@ -40,7 +40,7 @@ def own_training() -> Training | None:
     return training if training and training.trainer.config.task == session.params(LabParams).task else None
 
 
-def recorded() -> TaskRun | None:
+def recorded_training() -> TaskRun | None:
     """Return the chosen task's recorded training run; show a message and return None if its file is damaged."""
     try:
         return recorded_run(session.params(LabParams).task)
@@ -57,8 +57,8 @@ def begin() -> Training:
     """Create a new training run with the current settings; it does not start yet."""
     prepare()
     st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
-    st.session_state[BEGUN] = True
-    st.session_state.pop(STOPPED, None)
+    st.session_state[START_TIME] = True
+    st.session_state.pop(STOP_ERROR, None)
     session.update(LabParams, moment=NEWEST)
     return TRAININGS.begin(_tab(), session.params(LabParams).config)
 
@@ -70,7 +70,7 @@ def reset() -> None:
 
 def leave() -> None:
     """Callback: drop the user's own training run, and return to the recorded one."""
-    for key in (BEGUN, STOPPED):
+    for key in (START_TIME, STOP_ERROR):
         st.session_state.pop(key, None)
     session.store(session.params(LabParams).from_the_beginning())
     TRAININGS.leave(_tab())
@@ -78,7 +78,7 @@ def leave() -> None:
 
 def start() -> None:
     """Callback: start or continue training."""
-    TRAININGS.start(_of_the_settings())
+    TRAININGS.start(_current_training())
 
 
 def pause() -> None:
@@ -88,34 +88,34 @@ def pause() -> None:
         training.running = False
 
 
-def one_step() -> None:
+def take_one_step() -> None:
     """Callback: train for a single step."""
-    training = _of_the_settings()
+    training = _current_training()
     training.running = False
     _advance(training, steps=1)
 
 
-def _of_the_settings() -> Training:
+def _current_training() -> Training:
     """Return the user's training run if it has the current settings and can continue, or else a new one."""
     training = own_training()
     config = session.params(LabParams).config
     goes_on = training and training.trainer.config == config and not training.trainer.finished
-    return training if training and goes_on and STOPPED not in st.session_state else begin()
+    return training if training and goes_on and STOP_ERROR not in st.session_state else begin()
 
 
 def _advance(training: Training, *, steps: int | None = None) -> None:
     """Train for one time slice, or for some steps, while no user's sentence is translated."""
     try:
         with MODEL_LOCK:
-            training.trainer.advance(steps=steps, seconds=SLICE)
+            training.trainer.advance(steps=steps, seconds=SLICE_SECONDS)
     except TaskError as error:
         training.running = False
-        st.session_state[STOPPED] = str(error).partition(":")[0]
+        st.session_state[STOP_ERROR] = str(error).partition(":")[0]
     if training.trainer.finished:
         training.running = False
 
 
-def controls(training: Training | None, *, with_recorded: bool) -> None:
+def show_controls(training: Training | None, *, with_recorded: bool) -> None:
     """Show the buttons to start, pause, step and reset training; if a recorded run is shown, only a button to start.
 
     Args:
@@ -146,7 +146,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
             help="Trains a Transformer here and now.",
             on_click=start,
         )
-    st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=one_step)
+    st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=take_one_step)
     st.button(
         "Reset",
         key="lab_reset",
@@ -170,10 +170,10 @@ def show_training(training: Training) -> None:
     if training.trainer.config != session.params(LabParams).config:
         st.caption("Settings changed; they apply to the next training.")
     # The fragment reruns periodically only while training is running.
-    st.fragment(_slice, run_every=EVERY if training.running else None)()
+    st.fragment(_train_slice, run_every=SLICE_INTERVAL if training.running else None)()
 
 
-def _slice() -> None:
+def _train_slice() -> None:
     training = own_training()
     if training is None:
         st.rerun()
@@ -182,14 +182,15 @@ def _slice() -> None:
     if was_running and not waiting:
         _advance(training)
     run = training.trainer.run()
-    show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
+    show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=describe_speed(run))
     if waiting:
         st.info(
             f"{MAX_ACTIVE} training runs are active on this server. Yours continues when one of them ends or pauses."
         )
-    if STOPPED in st.session_state:
+    if STOP_ERROR in st.session_state:
         st.warning(
-            f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "
+            f"{st.session_state[STOP_ERROR].capitalize()}: choose a lower learning rate in the settings, and train "
+            "again. "
             "What the model had learned before is kept."
         )
     if was_running and not training.running:
@@ -197,15 +198,15 @@ def _slice() -> None:
         st.rerun()
 
 
-def speed_of(run: TaskRun) -> str:
+def describe_speed(run: TaskRun) -> str:
     """Return a sentence about the training speed; empty before the first step."""
     return f"{run.step / run.seconds:.0f} steps per second here, snapshots included." if run.step else ""
 
 
 def show_made_room() -> None:
     """Show a message if the user's training run was dropped to make room for those of others."""
-    if st.session_state.get(BEGUN) and TRAININGS.of(_tab()) is None:
-        st.session_state.pop(BEGUN)
+    if st.session_state.get(START_TIME) and TRAININGS.of(_tab()) is None:
+        st.session_state.pop(START_TIME)
         st.info(
             f"Your training run was dropped to make room, because this server keeps {MAX_TRAININGS} of them. The same "
             "settings give the same result."

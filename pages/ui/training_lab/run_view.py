@@ -13,7 +13,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.training_lab import NEWEST, LabParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.training_lab.film import shown_heads, training_film, written
+from pages.ui.training_lab.film import shown_heads, shown_item, training_film
 from pages.ui.training_lab.own_item import show_own_item
 from transformer.tasks.events import KIND_NAMES, Event, events
 from transformer.tasks.registry import task_named
@@ -36,16 +36,18 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     session.rewrite_address()
     found = events(run)
     task = task_named(run.config.task)
-    with main_figure(f"**{task.title}**: {written(run)}", newest(run, found, session.params(LabParams).moment)):
+    with main_figure(
+        f"**{task.title}**: {shown_item(run)}", describe_latest_event(run, found, session.params(LabParams).moment)
+    ):
         training_film(run, found, name, running=running)
     st.caption(
-        f"{task.says} The maps show what the model looks at on the held-out item {written(run)} while the decoder "
+        f"{task.says} The maps show what the model looks at on the held-out item {shown_item(run)} while the decoder "
         f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in the "
         "curves, or click what happened, to go to a moment.",
         help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
     )
     if task.modulus:
-        st.caption(spectrum_words(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
+        st.caption(describe_spectrum(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
     show_own_item(run, name, shown_heads(run, found, session.params(LabParams)))
     if not running:
         show_numbers(moments(run), "lab_numbers", label="The numbers at every step", digits=4)
@@ -53,7 +55,7 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
             st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {says}." for score, says in SCORES.items()))
 
 
-def spectrum_words(run: TaskRun) -> str:
+def describe_spectrum(run: TaskRun) -> str:
     """Explain the Fourier spectrum of a modular arithmetic task, and compare its first and last state."""
     first, last = run.snapshots[0], run.snapshots[-1]
     assert first.spectrum is not None and last.spectrum is not None
@@ -66,7 +68,7 @@ def spectrum_words(run: TaskRun) -> str:
     )
 
 
-def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
+def describe_latest_event(run: TaskRun, found: Sequence[Event], moment: int) -> str:
     """Describe the latest event up to a training step, in one line.
 
     Args:

@@ -19,7 +19,7 @@ MAX_ACTIVE = 2
 # Maximum number of training runs in memory. With the page's largest settings, each takes 20 to 70 MB.
 MAX_TRAININGS = 6
 # Seconds without a request after which a training run counts as abandoned.
-PATIENCE = 8.0
+ABANDONED_AFTER = 8.0
 
 
 class BrowserTab:
@@ -57,7 +57,7 @@ class Trainings:
         self,
         max_active: int = MAX_ACTIVE,
         limit: int = MAX_TRAININGS,
-        patience: float = PATIENCE,
+        patience: float = ABANDONED_AFTER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience

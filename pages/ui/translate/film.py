@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.html_file import filled, template
+from attention_atlas.browser.html_file import fill, template
 from attention_atlas.browser.payload import sentence_id
 from pages.ui.charts.downloads import save_button
 from pages.ui.components.diagram import OpenedPage
@@ -64,7 +64,7 @@ def film_file(message: dict[str, Any], title: str) -> str:
     """Return an HTML file with the animation, without links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
     asked = {"number": 1, "params": {"frame": 1}}
-    return filled(
+    return fill(
         template("sentence_film/html_export", "<h1></h1>"),
         {**message, "frames": frames, "asked": asked, "title": title},
     )

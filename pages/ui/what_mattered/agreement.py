@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -26,11 +26,11 @@ from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
 from pages.ui.what_mattered.picker import pick_question
-from pages.ui.what_mattered.question import AttributionQuestion, is_long, shown
-from pages.ui.what_mattered.recorded_agreement import show_over_many
+from pages.ui.what_mattered.question import AttributionQuestion, is_long, label_markdown
+from pages.ui.what_mattered.recorded_agreement import show_recorded_agreement
 from pages.ui.what_mattered.square import square_chart
-from pages.ui.what_mattered.strip import first_words
-from pages.ui.what_mattered.words import attributions, slow_choice
+from pages.ui.what_mattered.strip import describe_first_words
+from pages.ui.what_mattered.words import attributions, show_slow_choice
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import Attribution, Method
 from transformer.attribution.deletion import DeletionCurves, area
@@ -42,7 +42,7 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 def show_agreement(reading: Reading) -> None:
     """Show how far all attribution methods agree and, on request, the deletion curves."""
     question = pick_question(reading)
-    slow_choice(reading)
+    show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
     found = [each for each in answers if has_scores(each)]
     if len(question.ranked) < 2 or len(found) < 2:
@@ -72,8 +72,8 @@ def show_agreement(reading: Reading) -> None:
             alt="Kendall's tau of every pair of methods; the file has the numbers.",
         )
     with words:
-        st.markdown(first_words(question, found), help=explain("log-probability", "nats"))
-        st.markdown(what_follows(question, agreed, found))
+        st.markdown(describe_first_words(question, found), help=explain("log-probability", "nats"))
+        st.markdown(describe_conclusions(question, agreed, found))
         st.caption(
             f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
             f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, 95% of unrelated rankings "
@@ -82,8 +82,8 @@ def show_agreement(reading: Reading) -> None:
             help=explain("Kendall's tau"),
         )
     save_buttons(reading, experiment, question, table, "agreement")
-    _deletion(reading, question, found)
-    show_over_many(reading.translator)
+    _show_deletion(reading, question, found)
+    show_recorded_agreement(reading.translator)
 
 
 def pair_table(agreed: Agreement) -> pd.DataFrame:
@@ -109,7 +109,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     )
 
 
-def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
+def describe_conclusions(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
     """Return Markdown that says which conclusions the agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
@@ -132,7 +132,7 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
             )
             measure = "the difference of the log-probabilities" if question.other else "the log-probability"
             parts.append(
-                f"**What you may conclude:** without **{shown(question.source_labels[best])}**, {measure} of "
+                f"**What you may conclude:** without **{label_markdown(question.source_labels[best])}**, {measure} of "
                 f"{question.explained} would be {scores[best]:.2f} nats lower, more than without any other {size}. "
                 f"That was measured, and {same} of the {len(found) - 1} other methods rank it first too."
             )
@@ -146,7 +146,7 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
     return "\n\n".join(parts)
 
 
-def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[Attribution]) -> None:
+def _show_deletion(reading: Reading, question: AttributionQuestion, found: Sequence[Attribution]) -> None:
     st.subheader("Delete the words in a method's order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         methods: list[Method] = [each.method for each in found]
@@ -172,7 +172,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         method: DeletionRun(AttributionRun(reading.run, method, (question.target,), question.words), question.ranked)
         for method in listed
     }
-    experiment = carry(reading.runs, **runs)
+    experiment = embed_experiment(reading.runs, **runs)
     curves: dict[Method, DeletionCurves] = {method: reading.runs.get(run) for method, run in runs.items()}
     picture, numbers = st.columns([6, 5], gap="large")
     with picture:
@@ -183,7 +183,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         )
     with numbers:
         table = area_table(curves)
-        st.markdown(describe_faithful(chosen, curves[chosen]))
+        st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
             "An area is the mean height of a curve, in nats. “Below random” says how far the method's order lies below "
@@ -262,10 +262,10 @@ def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt
             tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
         )
     )
-    return layered(shade, middle, curve, height=340)
+    return layer_charts(shade, middle, curve, height=340)
 
 
-def describe_faithful(method: Method, curves: DeletionCurves) -> str:
+def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
     """Return Markdown that says whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:

@@ -13,8 +13,8 @@ import streamlit as st
 from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
-from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
+from pages.ui.components.experiment import embed_experiment
+from pages.ui.heads.kinds import head_markdown_link, open_button, show_heads_chart
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
@@ -32,7 +32,7 @@ from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
 # Number of bars shown until the user asks for all, on the page and in lecture mode.
-LARGEST, LARGE = 20, 10
+LARGEST, LARGEST_IN_LECTURE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
@@ -43,10 +43,10 @@ def show_components(reading: Reading) -> None:
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
     question = pick_question(reading)
-    experiment = carry(reading.runs, run := DirectLogitsRun(reading.run, question.target))
+    experiment = embed_experiment(reading.runs, run := DirectLogitsRun(reading.run, question.target))
     found = reading.runs.get(run)
     table = component_table(found)
-    st.markdown(describe_who(question, found, table, named=linked_component), help=explain("logit", "head"))
+    st.markdown(describe_components(question, found, table, named=linked_component), help=explain("logit", "head"))
     shown = session.params(MatteredParams).components
     st.toggle(f"All {len(table)} components", **bind(MatteredParams, "components"))
     first = table.iloc[0]
@@ -54,8 +54,8 @@ def show_components(reading: Reading) -> None:
         f"Who wrote {question.explained}? {markdown(reading.trace.source_text)}",
         f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
-        chart_of_heads(
-            lambda large: component_chart(table if shown else largest(table, LARGE if large else LARGEST)),
+        show_heads_chart(
+            lambda large: component_chart(table if shown else largest(table, LARGEST_IN_LECTURE if large else LARGEST)),
             None,
             "mattered_bars",
             "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
@@ -144,10 +144,10 @@ def linked_component(row: Any) -> str:
     """Return the component in a row of a `component_table` as Markdown; a head becomes a link to that head."""
     if not row.kind:
         return f"**{row.component}**"
-    return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
+    return head_markdown_link(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
 
 
-def describe_who(
+def describe_components(
     question: AttributionQuestion,
     found: DirectLogits,
     table: pd.DataFrame,
@@ -184,8 +184,8 @@ def component_title(component: Component) -> str:
         return component.kind
     layer = component.layer + 1
     if component.head is None:
-        return f"{_called(component.kind)}, layer {layer}"
-    return f"{_called(component.kind)}, layer {layer}, head {component.head + 1}"
+        return f"{_kind_name(component.kind)}, layer {layer}"
+    return f"{_kind_name(component.kind)}, layer {layer}, head {component.head + 1}"
 
 
 def _group(component: Component) -> str:
@@ -193,10 +193,10 @@ def _group(component: Component) -> str:
         return GROUPS[0]
     if component.kind.endswith("bias"):
         return "bias"
-    return _called(component.kind)
+    return _kind_name(component.kind)
 
 
-def _called(kind: str) -> str:
+def _kind_name(kind: str) -> str:
     """Return the display name for a kind of decoder component, in which self-attention is called masked attention."""
     called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
     return called.replace("self-attention", "masked attention")

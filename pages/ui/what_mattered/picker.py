@@ -12,44 +12,44 @@ from pages.ui.state.bind import bind, key_for, preset, when_chosen
 from pages.ui.text.glossary import explain
 from pages.ui.what_mattered.question import (
     AttributionQuestion,
-    ask,
     candidates,
+    default_group,
     explained_group,
-    shown,
-    spoken,
-    spoken_labels,
-    telling_group,
+    group_labels,
+    label_markdown,
+    question_of,
+    word_groups,
 )
 from transformer.analysis.words import Group
 from transformer.running.runs.attribution import AttributionRun
 
-EXPLAINED = "mattered_word"
+WORD_KEY = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
     """Show the translated words as buttons, and a menu of other candidates; return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
-    chosen = explained_group(trace, params) or _telling(reading, words=words)
-    groups = {group[0] + 1: group for group in spoken(trace, words=words)}
+    chosen = explained_group(trace, params) or _default_word(reading, words=words)
+    groups = {group[0] + 1: group for group in word_groups(trace, words=words)}
     asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
 
-    names = map(shown, spoken_labels(trace, tuple(groups.values()), words=words))
+    names = map(label_markdown, group_labels(trace, tuple(groups.values()), words=words))
     labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
         "What mattered for",
         list(labels),
         format_func=labels.__getitem__,
         required=True,
-        key=preset(EXPLAINED, asked),
-        on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
+        key=preset(WORD_KEY, asked),
+        on_change=when_chosen(WORD_KEY, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
         help="Each button is a step of the model. Choose one to explain the word written there.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if asked != WHOLE:
             _pick_other(reading, groups[int(asked)])
         st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
-    question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
+    question = question_of(trace, reading.translator.tokenizer, params, chosen, reading.languages)
     if question.other and len(groups[int(asked)]) > 1:
         st.caption("Candidates are single tokens, so what is compared is the first token of the word.")
     return question
@@ -78,8 +78,8 @@ def _pick_other(reading: Reading, group: Group) -> None:
     )
 
 
-def _telling(reading: Reading, *, words: bool) -> Group:
+def _default_word(reading: Reading, *, words: bool) -> Group:
     """Return the word that the page explains at first: one on which attention weights and ALTI+ disagree."""
     tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
-    return telling_group(reading.trace, *first, words=words)
+    return default_group(reading.trace, *first, words=words)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.measurements.local_measurement import measured, offer_measuring
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
 from pages.ui.measurements.recordings import AGREEMENT
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.text.number_format import typeset
@@ -19,13 +19,13 @@ from transformer.measurements.agreement import AgreementStatistics, agreement_st
 from transformer.running.translator import Translator
 
 
-def show_over_many(translator: Translator) -> None:
+def show_recorded_agreement(translator: Translator) -> None:
     """Show the mean agreement of every pair of methods; if it has not been measured, offer to measure it."""
     st.subheader("Do they agree over many sentences?", anchor=False)
     recording = AGREEMENT.beside(translator)
-    recorded = measured(AGREEMENT, translator)
+    recorded = model_record(AGREEMENT, translator)
     if recorded is None:
-        offer_measuring(
+        offer_measurement(
             AGREEMENT,
             translator,
             agreement_statistics,
@@ -53,7 +53,7 @@ def show_over_many(translator: Translator) -> None:
             alt="Mean of Kendall's tau over many sentences, of every pair of methods; the table has the numbers.",
         )
     with words:
-        st.markdown(describe_over_many(recorded))
+        st.markdown(describe_recorded_agreement(recorded))
         st.caption(
             f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random. "
             f"Every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on average. "
@@ -86,7 +86,7 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
     )
 
 
-def describe_over_many(recorded: AgreementStatistics) -> str:
+def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
     """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
     measured = methods.index("erasure")

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import LEGEND, labelled_axis
 from pages.ui.charts.palette import DARK, LIGHT, MASKED, diverging
 from pages.ui.text.number_format import typeset
@@ -53,7 +53,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     # Leave out an empty layer, because a screen reader would announce it as an image without a name.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
     return (
-        layered(*layers)
+        layer_charts(*layers)
         .resolve_scale(color="independent")
         .add_params(row_names, column_names)
         .properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})

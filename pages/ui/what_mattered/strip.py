@@ -8,17 +8,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
-from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, either, sequential
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import LEGEND, label_angle, label_positions, labelled_axis
+from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, conditional_colour, diverging, sequential
 from pages.ui.text.number_format import DECIMALS, typeset
 from pages.ui.what_mattered.methods import has_scores, title, unit_and_sum
-from pages.ui.what_mattered.question import AttributionQuestion, shown
+from pages.ui.what_mattered.question import AttributionQuestion, label_markdown
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.text.languages import Languages
 
-HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
-ROW, AROUND = 42, 190
+NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "nothing comes close"
+ROW, MARGIN = 42, 190
 # Maximum number of columns that leaves room for numbers in the cells.
 MAX_NUMBERS = 22
 # Width that a number needs, in pixels, on the page and in lecture mode.
@@ -61,7 +61,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
         for side, scores in sides.items():
             offset = 1 if side == source else len(question.source) + 2
             for number, (score, label) in enumerate(zip(scores.tolist(), labels[side], strict=True)):
-                missing = HIDDEN if properties.measured else UNDECIDED
+                missing = NOT_HIDEABLE if properties.measured else UNDECIDED
                 cells.append(
                     {
                         "method": title(each.method),
@@ -103,7 +103,7 @@ def strip_chart(
         labelLineHeight=14,
     )
     column_axis, column_names = labelled_axis(
-        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns)
+        "column_labels", columns, values=label_positions(columns), orient="top", **label_angle(columns)
     )
     numbers = table.assign(
         text=[typeset(round(score, 2) + 0.0) if np.isfinite(score) else "–" for score in table.score],
@@ -150,8 +150,8 @@ def strip_chart(
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
     # Add both parameters in one call, because each call makes Altair copy the whole layered chart.
     layers[0] = layers[0].add_params(row_names, column_names)
-    height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
-    return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
+    height, meta = MARGIN + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
+    return layer_charts(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
@@ -181,7 +181,7 @@ def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
     return pd.DataFrame({name: table[name] for name in names})
 
 
-def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
+def compact_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     """Return a `sum_table` in a form that fits beside a chart and on a phone.
 
     Positions and biases share one column. Units and errors are left out because the strip shows them.
@@ -226,16 +226,16 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
         ),
         tooltip=["part:N", alt.Tooltip("score:Q", format=".4f")],
     )
-    bars = base.mark_bar().encode(color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0]))
+    bars = base.mark_bar().encode(color=conditional_colour("datum.score > 0", DIVERGING[-1], DIVERGING[0]))
     style = {"fontSize": 12, "color": "currentColor"}
     numbers = [
         base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
         base.transform_filter("datum.score < 0").mark_text(align="right", dx=-4, **style).encode(text="text:N"),
     ]
-    return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
+    return layer_charts(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
-def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     """Return Markdown that says which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
     for each in found:
@@ -248,15 +248,18 @@ def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> 
     count = sum(map(len, firsts.values()))
     best = ranked[0]
     if len(ranked) == 1:
-        return f"**All {count}** methods put {_named(question, best)} first."
+        return f"**All {count}** methods put {_column_markdown(question, best)} first."
     rest = [
-        f"{_listed(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_named(question, column)} first"
+        f"{_join_names(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_column_markdown(question, column)} "
+        "first"
         for column in ranked[1:]
     ]
-    return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
+    return (
+        f"**{len(firsts[best])} of {count}** methods put {_column_markdown(question, best)} first; {'; '.join(rest)}."
+    )
 
 
-def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_hiding(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     """Return Markdown about the words whose hiding lowers or raises the score most; empty if erasure was not run."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
@@ -264,19 +267,19 @@ def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]
     scores = measured.source[0]
     most, least = int(scores.argmax()), int(scores.argmin())
     what = "the difference of the log-probabilities" if question.other else "the log-probability"
-    sentence = f"Measured: without {_named(question, most)}, {what} falls by {scores[most]:.2f} nats"
+    sentence = f"Measured: without {_column_markdown(question, most)}, {what} falls by {scores[most]:.2f} nats"
     if scores[most] < NOTICEABLE:
         sentence = f"Measured: no {question.source_size} alone lowers {what} by more than {NOTICEABLE} nats"
     if scores[least] < -NOTICEABLE:
-        sentence += f"; without {_named(question, least)}, it even rises by {-scores[least]:.2f}"
+        sentence += f"; without {_column_markdown(question, least)}, it even rises by {-scores[least]:.2f}"
     return sentence + "."
 
 
-def _named(question: AttributionQuestion, column: int) -> str:
-    return f"**{shown(question.source_labels[column])}**"
+def _column_markdown(question: AttributionQuestion, column: int) -> str:
+    return f"**{label_markdown(question.source_labels[column])}**"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -22,11 +22,11 @@ from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import AttributionQuestion, is_long
 from pages.ui.what_mattered.strip import (
     columns_of,
-    first_words,
-    likelier_without,
+    compact_sums,
+    describe_first_words,
+    describe_hiding,
     part_chart,
     part_table,
-    shown_sums,
     strip_chart,
     strip_table,
     sum_table,
@@ -43,12 +43,12 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
     """
     runs = {
         method: AttributionRun(reading.run, method, (question.target,), question.words)
-        for method in asked_methods(reading, question)
+        for method in applicable_methods(reading, question)
     }
-    return carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
+    return embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
 
 
-def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
+def applicable_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
     """Return the methods that can answer a question; for a long sentence, slow ones only if the user wants them."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
@@ -58,7 +58,7 @@ def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Metho
     ]
 
 
-def slow_choice(reading: Reading) -> None:
+def show_slow_choice(reading: Reading) -> None:
     """Show a switch for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
@@ -71,19 +71,19 @@ def slow_choice(reading: Reading) -> None:
 def show_words(reading: Reading) -> None:
     """Show the strip with a description, what each row adds up to, and the terms of the exact method."""
     question = pick_question(reading)
-    slow_choice(reading)
+    show_slow_choice(reading)
     experiment, found = attributions(reading, question)
     languages = question.languages
     source, target = (each.name for each in languages)
     st.markdown(
-        f"{question.explained[0].upper()}{question.explained[1:]}: {first_words(question, found)} "
-        f"{likelier_without(question, found)}",
+        f"{question.explained[0].upper()}{question.explained[1:]}: {describe_first_words(question, found)} "
+        f"{describe_hiding(question, found)}",
         help=explain("log-probability", "nats"),
     )
     table = strip_table(question, found)
     with main_figure(
         f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
-        first_words(question, found).partition(";")[0],
+        describe_first_words(question, found).partition(";")[0],
     ):
         show_altair(
             lambda large: strip_chart(question, found, table, large=large),
@@ -98,11 +98,11 @@ def show_words(reading: Reading) -> None:
         icon=":material/arrow_forward:",
         **setting(MatteredParams, part="agreement"),
     )
-    st.caption(_how_to_read(question, found))
+    st.caption(_describe_strip(question, found))
     sums, parts = st.columns([8, 5], gap="large")
     with sums:
         st.markdown("**What each row adds up to**")
-        show_table(shown_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
+        show_table(compact_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
             "with the rest, which belongs to no word: positions and biases. Integrated gradients add up to the growth "
@@ -132,7 +132,7 @@ def show_words(reading: Reading) -> None:
         )
 
 
-def _how_to_read(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def _describe_strip(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
     source, target = (each.name for each in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "

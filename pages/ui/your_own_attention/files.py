@@ -24,12 +24,12 @@ from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
 # Environment variable that names another folder of attention files.
-VARIABLE = "ATTENTION_ATLAS_ATTENTION"
-ENDINGS = (".npz", ".json")
+FOLDER_VARIABLE = "ATTENTION_ATLAS_ATTENTION"
+EXTENSIONS = (".npz", ".json")
 # Maximum size of a file and of its arrays in bytes, enough for 16 layers with 32 heads on 256 tokens.
 MAX_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MAX_BYTES)
-SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
+ADVICE = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,19 +60,19 @@ class TraceText(msgspec.Struct, rename=STORED):
 
 def folder() -> Path:
     """Return the folder in which the app's operator provides files."""
-    return Path(os.environ.get(VARIABLE) or FOLDER)
+    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
     """Return the names of the files in the folder, without names that are not allowed in a URL."""
     try:
-        found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
+        found = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
     except OSError:
         return []
     return sorted(name for name in found if re.fullmatch(NAME, name))
 
 
-def trace_in_folder(name: str) -> Trace:
+def folder_trace(name: str) -> Trace:
     """Return the attention in one of the folder's files; the result is cached for all sessions.
 
     Raises:
@@ -83,17 +83,17 @@ def trace_in_folder(name: str) -> Trace:
         known = path.stat()
     except OSError as error:
         raise AttentionError(f"{name} cannot be read: {error.strerror}.") from None
-    return _kept(path, known.st_mtime_ns, known.st_size)
+    return _cached_trace(path, known.st_mtime_ns, known.st_size)
 
 
 @FILES.remember()
-def _kept(path: Path, changed: int, size: int) -> Trace:
+def _cached_trace(path: Path, changed: int, size: int) -> Trace:
     if size > MAX_BYTES:
         raise AttentionError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     return trace_of_file(path.name, path.read_bytes())
 
 
-def trace_uploaded(name: str, content: bytes) -> Trace:
+def uploaded_trace(name: str, content: bytes) -> Trace:
     """Return the attention in an uploaded file; the result is cached.
 
     Raises:
@@ -113,7 +113,7 @@ def trace_of_file(name: str, content: bytes) -> Trace:
     except AtlasError as error:
         raise AttentionError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RecursionError, msgspec.MsgspecError):
-        raise AttentionError(f"{name} holds no attention. {SAYS}") from None
+        raise AttentionError(f"{name} holds no attention. {ADVICE}") from None
 
 
 def _of_json(content: bytes) -> Trace:

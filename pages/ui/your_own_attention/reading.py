@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.attention_browser import at_clearest_head
 from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.pages import PAGES
@@ -22,7 +22,7 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.markup import markdown
-from pages.ui.your_own_attention.files import VARIABLE, folder, names, trace_in_folder, trace_uploaded
+from pages.ui.your_own_attention.files import FOLDER_VARIABLE, folder, folder_trace, names, uploaded_trace
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
@@ -40,7 +40,7 @@ attention_atlas.show(trace, save="mine.npz")
 # or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
 MAPS: Mapping[Kind, KindPage] = {kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS}
 # Cached metrics, because several parts of a page request the same ones.
-_MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
+_METRICS: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class OwnReading:
 
     def metrics(self, kind: Kind) -> HeadMetrics:
         """Return the metrics of an attention kind's heads, except the metric that needs word frequencies."""
-        found = _MEASURED.setdefault(self.trace, {})
+        found = _METRICS.setdefault(self.trace, {})
         if kind not in found:
             found[kind] = head_metrics(self.trace, kind, None)
         return found[kind]
@@ -73,7 +73,7 @@ class OwnReading:
     def choice(self, kind: Kind) -> AttentionParams:
         """Return the selected head: the user's choice, or else the most informative head."""
         chosen = session.attention(kind, OwnHeadParams)
-        return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
+        return at_clearest_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
@@ -98,7 +98,7 @@ def read_own() -> OwnReading:
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
                 f"The list shows the .npz and .json files in the folder `{folder().name}`, where the app was started. "
-                f"To use another folder, set the environment variable `{VARIABLE}`. To write a file in Python:"
+                f"To use another folder, set the environment variable `{FOLDER_VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(
@@ -107,14 +107,14 @@ def read_own() -> OwnReading:
             )
     try:
         if chosen in listed:
-            again = partial(trace_in_folder, chosen)
+            again = partial(folder_trace, chosen)
         elif uploaded is not None:
-            again = partial(trace_uploaded, *uploaded[:2])
+            again = partial(uploaded_trace, *uploaded[:2])
         else:
             again = partial(CachedRuns(translator()).get, TraceRun(EXAMPLES[0]))
         trace = again()
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
-    session.quote(f"Text: {trace.text}")
+    session.set_quoted_text(f"Text: {trace.text}")
     return OwnReading(trace, again)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.made_up_traces import made_up_trace
 from tests.properties import few
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.word_links import across, by_word, source_words, target_words, word_links
+from transformer.analysis.word_links import by_word, counterparts, source_words, target_words, word_links
 from transformer.values.trace import KINDS
 
 SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", "mü|de", ".")
@@ -106,6 +106,6 @@ def test_cross_links_are_the_words_with_most_mean_cross_attention():
     other[1] = [0, 0.45, 0.45, 0, 0.1, 0, 0]
     other[5] = np.eye(7)[5]
     trace = made_up_trace(SOURCE, TARGET, cross=np.stack([one, other])[None])
-    of_source, of_target = across(trace)
+    of_source, of_target = counterparts(trace)
     assert of_target[1] == 2 and of_source[2] == 1
     assert of_source[4] == -1 and of_target[4] == -1, "punctuation has none"

@@ -14,7 +14,7 @@ from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.patching import GridRun, PatchRun, question_of
 from transformer.ablation.removal import RemovalRun
 from transformer.attribution.attribution import METHODS, Target
-from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
+from transformer.commands.verify import DIFFERENT, NOT_POSSIBLE, SAME, main
 from transformer.errors import AtlasError, ExperimentError, InterventionError
 from transformer.experiments.checking import check, check_model
 from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
@@ -225,7 +225,7 @@ def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, 
     same.write_text(f"<svg>{saved.carried()}</svg>")
     differs.write_bytes(changed(saved, claim(0, "effect", [0.25])))
     other.write_text(replace(saved, model="abc").to_json())
-    for files, status in (((same,), SAME), ((same, differs), DIFFERS), ((differs, other, same), NOT_POSSIBLE)):
+    for files, status in (((same,), SAME), ((same, differs), DIFFERENT), ((differs, other, same), NOT_POSSIBLE)):
         with pytest.raises(SystemExit) as stopped:
             main([*map(str, files), "--device", "cpu"])
         assert stopped.value.code == status
@@ -233,7 +233,7 @@ def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, 
     slides.write_text(f"patch?text=A\n# {saved.carried()}\nabout?text=A\n# {changed_carried(saved)}\n")
     with pytest.raises(SystemExit) as stopped:
         main([str(slides), "--device", "cpu"])
-    assert stopped.value.code == DIFFERS
+    assert stopped.value.code == DIFFERENT
     said = capsys.readouterr()
     assert "slides.txt, experiment 1 of 2: Matches to" in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out

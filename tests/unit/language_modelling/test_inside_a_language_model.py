@@ -17,7 +17,7 @@ from transformer.analysis.replay.residual import stream_sizes
 from transformer.analysis.replay.stages import stages
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.gpt2 import read_gpt2
-from transformer.checkpoints.huggingface_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.config import decoder_only
 from transformer.language_modelling.tracing import trace_text, trace_unmasked
 from transformer.model.recorder import Recorder
@@ -37,7 +37,7 @@ SHAPES = {
 def loaded(request, sentencepiece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
     """Load the models in double precision, so that the two can agree to a millionth at any size of the numbers."""
     if request.param == "gpt2":
-        found = read_gpt2(Folder(gpt2_folder))
+        found = read_gpt2(HuggingFaceFolder(gpt2_folder))
         model, tokenizer = found.model, found.tokenizer
     else:
         torch.manual_seed(3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.ui.attention.looks_most import looks_most
-from pages.ui.bets.bet import MAX_VOTED, settled
+from pages.ui.bets.bet import MAX_VOTE_CHOICES, answer_of_worth
 from pages.ui.change_attention.make_it_say import attempt, make_it_say, word_to_write
 from pages.ui.decoding.next_token import next_token
 from pages.ui.params.bets import BetParams
@@ -97,10 +97,10 @@ def test_attempt_is_judged_by_the_translation_of_the_model():
 def test_vote_offers_the_best_choices_in_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
-    found = settled(choices, worth, "", worth).for_vote()
-    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTED
+    found = answer_of_worth(choices, worth, "", worth).for_vote()
+    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTE_CHOICES
     assert found.question.choices[found.question.answer] == "b" and found.shares == found.question.worth
-    assert settled(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
+    assert answer_of_worth(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
 def test_bet_is_dropped_with_its_sentence_and_its_address_is_validated():

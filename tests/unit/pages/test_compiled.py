@@ -34,7 +34,7 @@ def form_page(large: bool) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.enlargement import enlarged
+    from pages.ui.charts.enlargement import enlarge
     from pages.ui.charts.specification import FilledChart
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
@@ -51,7 +51,7 @@ def form_page(large: bool) -> None:
         line = pd.DataFrame({"value": [max(values)]})
         labels = [f"if {value}" for value in values]
         whole = form(len(values), bars, line).add_params(alt.param(name="labels", value=labels))
-        st.altair_chart(enlarged(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
+        st.altair_chart(enlarge(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
         filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, large=large)
         st.altair_chart(filled, key=f"filled {values}{len(st.session_state)}")
 

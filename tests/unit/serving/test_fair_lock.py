@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from transformer.serving import fair_lock
-from transformer.serving.fair_lock import LeftError, Turn
+from transformer.serving.fair_lock import DisconnectedError, FairLock
 
 # Longer than anything here takes.
 PATIENCE = 60
@@ -19,7 +19,7 @@ PATIENCE = 60
     ("seconds", "expected"), [(PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"])]
 )
 def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
-    monkeypatch.setattr(fair_lock, "SLICE", seconds)
+    monkeypatch.setattr(fair_lock, "TIME_SLICE", seconds)
     order: list[str] = []
     begun, waits = threading.Event(), threading.Event()
 
@@ -32,7 +32,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
         return "long"
 
     async def both() -> list[str]:
-        turns = Turn(2)
+        turns = FairLock(2)
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
@@ -54,12 +54,12 @@ def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
         assert go_on.wait(PATIENCE)
         try:
             between_steps()
-        except LeftError:
+        except DisconnectedError:
             order.append("left")
             raise
 
     async def leaves() -> None:
-        turns = Turn(2)
+        turns = FairLock(2)
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))
@@ -82,7 +82,7 @@ def test_run_error_is_reported_and_releases_the_turn():
         raise KeyError
 
     async def both() -> str:
-        turns = Turn(2)
+        turns = FairLock(2)
         with pytest.raises(KeyError):
             await turns.run(wrong)
         return await turns.run(lambda _: "other")
@@ -91,7 +91,7 @@ def test_run_error_is_reported_and_releases_the_turn():
 
 
 def test_more_long_runs_than_threads_all_finish(monkeypatch):
-    monkeypatch.setattr(fair_lock, "SLICE", 0.0)
+    monkeypatch.setattr(fair_lock, "TIME_SLICE", 0.0)
     inside: list[int] = []
 
     def long(between_steps: Callable[[], None]) -> int:
@@ -103,14 +103,14 @@ def test_more_long_runs_than_threads_all_finish(monkeypatch):
         return 5
 
     async def all_at_once() -> list[int]:
-        turns = Turn(7)
+        turns = FairLock(7)
         return await asyncio.wait_for(asyncio.gather(*(turns.run(long) for _ in range(50))), PATIENCE)
 
     assert asyncio.run(all_at_once()) == [5] * 50
 
 
 def test_client_that_disconnects_twice_keeps_the_turn_until_its_thread_ends(monkeypatch):
-    monkeypatch.setattr(fair_lock, "SLICE", 0.0)
+    monkeypatch.setattr(fair_lock, "TIME_SLICE", 0.0)
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -120,7 +120,7 @@ def test_client_that_disconnects_twice_keeps_the_turn_until_its_thread_ends(monk
         order.append("long")
 
     async def leaves() -> None:
-        turns = Turn(2)
+        turns = FairLock(2)
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from transformer.analysis.heads.expectation import aligning, alignment_expectation
+from transformer.analysis.heads.expectation import alignment_expectation, alignment_heads
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
@@ -17,7 +17,7 @@ from transformer.values.trace import Trace
 # Names that say what a self-attention head does with a sentence's words, plainest first. Each has the metric that
 # measures how strongly a head does this. Heads that attend to the end symbol or to punctuation do nothing useful (Clark
 # et al. 2019, section 3.2), so their names are left out.
-TELLING: Mapping[str, str] = {
+INFORMATIVE_NAMES: Mapping[str, str] = {
     "previous token": "previous",
     "next token": "next",
     "same token": "same",
@@ -25,11 +25,11 @@ TELLING: Mapping[str, str] = {
 }
 ALIGNMENT = "alignment"
 # A head rests if more than this share of its attention is on the first token and the end symbol.
-RESTING = 0.5
+RESTING_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class TellingHead:
+class ClearestHead:
     """The head to show first.
 
     Attributes:
@@ -48,17 +48,18 @@ class TellingHead:
 
 
 # Cached, because several parts of a page need the head for the same metrics.
-_FOUND: WeakKeyDictionary[HeadMetrics, TellingHead] = WeakKeyDictionary()
+_CHOSEN: WeakKeyDictionary[HeadMetrics, ClearestHead] = WeakKeyDictionary()
 
 
-def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
+def clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
     """Choose the head to show first, once for each sentence's metrics.
 
     In cross-attention, this is the alignment head that agrees best with the mean map of all alignment heads. Agreement
     is the mean weight that a head's strongest links have in the mean map, over the steps that write a word.
 
-    In self-attention, heads do different things. The first name in `TELLING` that any head has decides, and the head
-    that does most of it is chosen. If no head has such a name, the most confident head that does not rest is chosen.
+    In self-attention, heads do different things. The first name in `INFORMATIVE_NAMES` that any head has decides, and
+    the head that does most of it is chosen. If no head has such a name, the most confident head that does not rest is
+    chosen.
 
     Ties go to the most confident head, then to the first. If no query has a confidence, the first head is chosen.
 
@@ -71,36 +72,38 @@ def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
         trace: trace of a model run.
         metrics: metrics of the trace's heads, for the attention kind to choose from.
     """
-    found = _FOUND.get(metrics)
+    found = _CHOSEN.get(metrics)
     if found is None:
-        found = _FOUND.setdefault(metrics, _telling_head(trace, metrics))
+        found = _CHOSEN.setdefault(metrics, _find_clearest_head(trace, metrics))
     return found
 
 
-def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
+def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
     confidence = metrics.values["confidence"]
     if metrics.kind == "cross":
         view = view_of(trace, "cross")
         expected = alignment_expectation(view, metrics)
         if expected is not None:
-            heads, _ = aligning(metrics)
+            heads, _ = alignment_heads(metrics)
             return _best(confidence, np.where(heads, expected.support(view.weights), -1.0), ALIGNMENT)
     names, end = head_names(metrics), metrics.values.get("end", np.zeros_like(confidence))
-    for name, share in TELLING.items():
+    for name, share in INFORMATIVE_NAMES.items():
         named = np.array([[name in head for head in layer] for layer in names])
         if named.any():
             # In a short sentence, a few queries can earn a name, so the head must also do the named thing more often
             # than not.
-            score = np.where(named & (metrics.values[share] > RESTING) & (end <= RESTING), metrics.values[share], -1.0)
+            score = np.where(
+                named & (metrics.values[share] > RESTING_SHARE) & (end <= RESTING_SHARE), metrics.values[share], -1.0
+            )
             if (score > 0).any():
                 return _best(confidence, score, name)
-    resting = metrics.values["first"] + end > RESTING
+    resting = metrics.values["first"] + end > RESTING_SHARE
     rest = bool(resting.all())
     return _best(confidence, np.where(resting & ~rest, 0.0, 1.0), "", rests=rest)
 
 
-def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> TellingHead:
+def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> ClearestHead:
     """Choose the most confident of the heads with the highest score."""
     known = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
     layer, head = map(int, np.unravel_index(known.argmax(), known.shape))
-    return TellingHead(layer, head, name, float(confidence[layer, head]), rests)
+    return ClearestHead(layer, head, name, float(confidence[layer, head]), rests)

@@ -23,7 +23,7 @@ from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links (a threshold of this project).
-DOES = 0.4
+MIN_TASK_SHARE = 0.4
 # For a specific task, the share must also exceed the part that the general rules explain by this margin. Voita et al.
 # 2019 (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
@@ -91,7 +91,7 @@ class Exhibit:
     @property
     def does_it(self) -> bool:
         """Whether enough of the head's attention is on the links, beyond what the general rules explain."""
-        return self.share >= DOES and (TASK[self.task].general or self.share - self.explained >= MARGIN)
+        return self.share >= MIN_TASK_SHARE and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,14 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
         ValueError: there is no trace.
     """
     tasks = [task for task in TASKS if task.fits(languages)]
-    found: dict[str, list[_Measured]] = {task.name: [] for task in tasks}
+    found: dict[str, list[_TaskMeasurement]] = {task.name: [] for task in tasks}
     sentences = 0
     for trace in traces:
         sentences += 1
         for task in tasks:
             links = list(task.links(trace)) if trace.complete else []
             if links:
-                found[task.name].append(_measured(trace, task.kind, links))
+                found[task.name].append(_measure_task(trace, task.kind, links))
     if not sentences:
         raise ValueError("a gallery takes at least one trace")
     rules = {
@@ -142,12 +142,12 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
         if task.general and found[task.name]
     }
     return Gallery(
-        model, sentences, tuple(_exhibit(task, found[task.name], rules) for task in tasks if found[task.name])
+        model, sentences, tuple(_choose_head(task, found[task.name], rules) for task in tasks if found[task.name])
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
+class _TaskMeasurement:
     """A task measured on one sentence: attention shares [L, H, links], the trace, and the task's links."""
 
     shares: np.ndarray
@@ -155,13 +155,13 @@ class _Measured:
     links: Sequence[Link]
 
 
-def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
+def _measure_task(trace: Trace, kind: Kind, links: Sequence[Link]) -> _TaskMeasurement:
     weights = trace.attention(kind).astype(np.float64)
     shares = np.stack([weights[:, :, row, list(columns)].sum(axis=-1) for row, columns in links], axis=-1)
-    return _Measured(shares, trace, links)
+    return _TaskMeasurement(shares, trace, links)
 
 
-def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
+def _choose_head(task: HeadTask, measured: Sequence[_TaskMeasurement], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
     """Choose the head that exceeds the general rules most or, if no head passes, the head with the largest share.
 
     Args:
@@ -175,10 +175,13 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
     # The part of each link that each general rule explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
-        *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
+        *(
+            rules[rule][..., None] * [each for one in measured for each in _covered_by_rule(one, rule)]
+            for rule in general
+        ),
     ]
     explained = np.max(parts, axis=0).mean(axis=-1)
-    beyond = np.where((means >= DOES) & (means - explained >= MARGIN), means - explained, 0.0)
+    beyond = np.where((means >= MIN_TASK_SHARE) & (means - explained >= MARGIN), means - explained, 0.0)
     best = means if task.general or not beyond.any() else beyond
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
@@ -197,11 +200,11 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
         round(float(explained[layer, head]), DIGITS),
         rows,
         len(measured),
-        tuple(_example(task.kind, each, layer, head) for each in examples),
+        tuple(_build_example(task.kind, each, layer, head) for each in examples),
     )
 
 
-def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
+def _covered_by_rule(measured: _TaskMeasurement, rule: HeadTask) -> list[bool]:
     """Return, for each link of a sentence, whether a general rule also covers the link.
 
     A rule that always has the same columns, such as the end symbol, covers these columns in every row.
@@ -212,7 +215,7 @@ def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
     return [not set(columns).isdisjoint(ruled.get(row, anywhere)) for row, columns in measured.links]
 
 
-def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
+def _build_example(kind: Kind, measured: _TaskMeasurement, layer: int, head: int) -> Example:
     """Build an example from a sentence's strongest link and the link's row.
 
     Encoder examples show words. Decoder examples show tokens, because each step reads one token and predicts another,

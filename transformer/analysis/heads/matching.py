@@ -20,7 +20,7 @@ from transformer.values.trace import Kind, Trace
 
 # Identifies a token or word in both models. The first item is the character span relative to the text's end, or the
 # role of a symbol. The second item counts earlier occurrences.
-Key = tuple[object, int]
+TokenKey = tuple[object, int]
 
 
 def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
@@ -36,11 +36,11 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
     views = [view_of(trace, kind, words=True) for trace in (a, b)]
     rows = [
-        _keys(view.axes.row_positions, trace.query_tokens(kind), view.axes.row_text)
+        _token_keys(view.axes.row_positions, trace.query_tokens(kind), view.axes.row_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     columns = [
-        _keys(view.axes.column_positions, trace.key_tokens(kind), view.axes.column_text)
+        _token_keys(view.axes.column_positions, trace.key_tokens(kind), view.axes.column_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     both_rows, both_columns = ([key for key in first if key in second] for first, second in (rows, columns))
@@ -76,21 +76,21 @@ def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -
         heads: number of heads in each layer of B.
     """
     layers = similarity.reshape(*similarity.shape[:-1], -1, heads).mean(axis=-1)
-    return _taken(layers, np.where(match < 0, -1, match // heads))
+    return _at_columns(layers, np.where(match < 0, -1, match // heads))
 
 
 def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
     """Return the similarity between each head of A and its match, [..., heads of A]; NaN for unmatched heads."""
-    return _taken(similarity, match)
+    return _at_columns(similarity, match)
 
 
-def _taken(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _at_columns(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
     found = values[..., np.arange(len(columns)), columns].astype(np.float64)
     found[..., columns < 0] = np.nan
     return found
 
 
-def _keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[Key]:
+def _token_keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[TokenKey]:
     seen: Counter[object] = Counter()
     keys = []
     for group in groups:

@@ -45,7 +45,7 @@ class Metric:
     kinds: tuple[Kind, ...]
 
 
-def _share(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metric:
+def _share_metric(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metric:
     return Metric(name, title, meaning, "share", 0.0, 1.0, kinds)
 
 
@@ -68,48 +68,48 @@ METRICS = (
         None,
         KINDS,
     ),
-    _share(
+    _share_metric(
         "confidence",
         "confidence",
         "The largest weight of a query, start and end symbols left out (Voita et al. 2019).",
         KINDS,
     ),
-    _share(
+    _share_metric(
         "strongest_previous",
         "looks most at the previous token",
         "Queries that look most at the token before them, out of those for which it is not the first token.",
         SELF,
     ),
-    _share(
+    _share_metric(
         "strongest_same",
         "looks most at the same token",
         "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
         SELF,
     ),
-    _share(
+    _share_metric(
         "strongest_next",
         "looks most at the next token",
         "Queries that look most at the token after them, out of those for which it is not the end symbol.",
         ("encoder",),
     ),
-    _share(
+    _share_metric(
         "strongest_rarest",
         "looks most at the rarest token",
         "Queries that look most at the rarest token. Its place in the vocabulary stands in for a count. Sentences "
         "whose rarest token is the first are not counted.",
         KINDS,
     ),
-    _share("previous", "on the previous token", "Attention on the token before the query.", SELF),
-    _share("same", "on the same token", "Attention on the query's own place.", SELF),
-    _share("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
-    _share(
+    _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
+    _share_metric("same", "on the same token", "Attention on the query's own place.", SELF),
+    _share_metric("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
+    _share_metric(
         "first",
         "on the first token",
         "Attention on the first token, which in masked self-attention is the start symbol.",
         KINDS,
     ),
-    _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
-    _share(
+    _share_metric("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
+    _share_metric(
         "punctuation",
         "on punctuation",
         "Attention on punctuation other than the first token. Sentences without any are not counted.",
@@ -124,14 +124,14 @@ METRICS = (
         None,
         SELF,
     ),
-    _share(
+    _share_metric(
         "alignment_predicted",
         "aligns the token predicted",
         "Target tokens at whose prediction the head looks most at the source token that all heads together agree on. "
         "Links to the first source token are not counted.",
         ("cross",),
     ),
-    _share(
+    _share_metric(
         "alignment_read",
         "aligns the token read",
         "As “aligns the token predicted”, but one step later, when the decoder reads the target token "
@@ -177,7 +177,7 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
         scores: score of each token in the key vocabulary, by id; a lower score means a rarer token. See
             `Vocabulary.key_scores`. None leaves out the metrics that need scores.
     """
-    measured = dict(_each_query(trace, kind, scores))
+    measured = dict(_query_metrics(trace, kind, scores))
     values, queries = {}, {}
     for metric in metrics_of(kind):
         if metric.name not in measured:
@@ -217,10 +217,10 @@ def is_punctuation(token: Token, text: str) -> bool:
 
 
 # Name of a metric, value for each query [L, H, Q], and a mask of the queries to which it applies, bool [Q].
-Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
+NamedMetric = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
-def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[Measured]:
+def _query_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[NamedMetric]:
     weights, mask = trace.attention(kind).astype(np.float64), trace.mask(kind)
     keys = trace.key_tokens(kind)
     special = np.array([token.special for token in keys])
@@ -249,12 +249,14 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     marks = ~sinks & [is_punctuation(key, text) for key in keys]
     yield "punctuation", (weights[..., marks].sum(axis=-1), every & marks.any())
     if kind == "cross":
-        yield from _alignments(trace)
+        yield from _alignment_metrics(trace)
     else:
-        yield from _positions(weights, mask, strongest, sinks)
+        yield from _position_metrics(weights, mask, strongest, sinks)
 
 
-def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray) -> Iterator[Measured]:
+def _position_metrics(
+    weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray
+) -> Iterator[NamedMetric]:
     """Yield the positional metrics of self-attention: previous, same and next token, and distance."""
     count = len(mask)
     rows = np.arange(count)
@@ -266,7 +268,7 @@ def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sin
     yield "distance", ((weights * np.abs(rows[:, None] - rows)).sum(axis=-1), np.ones(count, dtype=bool))
 
 
-def _alignments(trace: Trace) -> Iterator[Measured]:
+def _alignment_metrics(trace: Trace) -> Iterator[NamedMetric]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
         # Special columns are included, so that a head that attends to the end symbol aligns nothing.

@@ -22,18 +22,18 @@ ENGLISH, GERMAN = (each.name for each in LANGUAGES)
 Link = tuple[int, tuple[int, ...]]
 
 
-def _words(listed: str) -> frozenset[str]:
+def _word_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
 GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
 # Words that begin a clause within a sentence. German has a comma in front of them; English often has none.
-SUBORDINATORS = _words("""
+SUBORDINATORS = _word_set("""
     that who whom whose which what where when while why how because if whether although than as
 """)
 # Finite parts of two-part verbs, which German puts in second position.
-AUXILIARIES = _words("""
+AUXILIARIES = _word_set("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
@@ -93,15 +93,15 @@ def _neighbour(offset: int, tokens: Sequence[Token]) -> Iterator[Link]:
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Return the positions and the text of each source word."""
-    return _spelled(trace.source_tokens, trace.source_text)
+    return _words_with_text(trace.source_tokens, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Return each target word's positions in `target_tokens` and its text; row n - 1 predicts position n."""
-    return _spelled(trace.target_tokens, trace.target_text)
+    return _words_with_text(trace.target_tokens, trace.target_text)
 
 
-def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], str]]:
+def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], str]]:
     return [
         (group, covered_text([tokens[position] for position in group], text).strip('.,;:!?"“”„…()'))
         for group in word_groups(tokens, text)

@@ -13,7 +13,7 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 # Two vectors count as equal if the norm of their difference is at most this fraction of their norm.
-SAME = 1e-6
+EQUALITY_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         rank[rows] = seen.shape[1]
         # A column of ones next to T keeps the sum constant. It removes one more direction, unless T already spans it.
         ones = np.ones(len(seen))
-        new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
+        new = np.linalg.norm(ones - seen @ (ones @ seen)) > EQUALITY_TOLERANCE * np.sqrt(len(seen))
         sum_keeping[rows] = len(seen) - seen.shape[1] - new
     return Identifiability(mask.sum(axis=1), width, rank, sum_keeping, effective, weights - effective)
 

@@ -14,15 +14,15 @@ from transformer.lessons.evidence import Evidence, name
 from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
-NO_WORD = "a sentence without a word has no word that mattered"
+NO_WORD_MESSAGE = "a sentence without a word has no word that mattered"
 # An attention-based choice counts as close if it is among this many words that the translation needs most.
-CLOSE = 3
+TOP_WORDS = 3
 # Hiding the needed word must cost at least this much more than hiding the looked-at word, in nats.
-CLEAR = 1.0
+MIN_COST_MARGIN = 1.0
 
 
 @dataclass(frozen=True)
-class Named:
+class WordComparison:
     """Source words that matter to one translated word, according to attention weights and to erasure.
 
     Attributes:
@@ -53,7 +53,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedForAll:
+class SentenceComparison:
     """Attention weight and erasure cost of each source word, for the whole translation.
 
     Attributes:
@@ -93,11 +93,11 @@ class NamedForAll:
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
     """For some German word, the English word it looks at most is not the English word it needs most."""
-    found = named_words(evidence)
+    found = compare_words(evidence)
     apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
     same = sum(one.agree for one in found)
     return finding(
-        not apart.agree and apart.needed_cost - apart.cost > CLEAR,
+        not apart.agree and apart.needed_cost - apart.cost > MIN_COST_MARGIN,
         same=same,
         words=len(found),
         share=same / len(found),
@@ -116,11 +116,11 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     """The English word that the translation looks at most is not among the three English words it needs most."""
-    found = named_for_all(evidence)
+    found = compare_for_sentence(evidence)
     looked, needed = found.looked_at, found.order[0]
     place = found.order.index(looked) + 1
     return finding(
-        place > CLOSE,
+        place > TOP_WORDS,
         looked_at=found.words[looked],
         weight=float(found.weights[looked]),
         place=place,
@@ -133,7 +133,7 @@ def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     )
 
 
-def named_words(evidence: Evidence) -> list[Named]:
+def compare_words(evidence: Evidence) -> list[WordComparison]:
     """Return, for each translated word in order, the source words that matter by attention weights and by erasure.
 
     Raises:
@@ -143,10 +143,10 @@ def named_words(evidence: Evidence) -> list[Named]:
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = [group for group in word_groups(tokens, text) if has_word(group, tokens, text)]
     if not groups:
-        raise LessonError(NO_WORD)
-    english, weights, costs = _looked_and_needed(evidence, [Target(group) for group in groups])
+        raise LessonError(NO_WORD_MESSAGE)
+    english, weights, costs = _weights_and_costs(evidence, [Target(group) for group in groups])
     return [
-        Named(
+        WordComparison(
             name([tokens[at] for at in group], text),
             float(np.exp(trace.log_probs[list(group)].sum())),
             english[looked],
@@ -160,21 +160,21 @@ def named_words(evidence: Evidence) -> list[Named]:
     ]
 
 
-def named_for_all(evidence: Evidence) -> NamedForAll:
+def compare_for_sentence(evidence: Evidence) -> SentenceComparison:
     """Return each source word's attention weight and erasure cost, for the whole translation.
 
     Raises:
         LessonError: the sentence contains no word.
     """
-    english, weights, costs = _looked_and_needed(evidence, [whole_sentence(evidence.trace(details=True))])
+    english, weights, costs = _weights_and_costs(evidence, [whole_sentence(evidence.trace(details=True))])
     words = [
         word if word not in english[:at] else f"{word} ({english[: at + 1].count(word)})"
         for at, word in enumerate(english)
     ]
-    return NamedForAll(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
+    return SentenceComparison(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
 
 
-def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _weights_and_costs(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Measure, for each target, the mean attention to each source word and the cost of hiding that word.
 
     Returns:
@@ -187,7 +187,7 @@ def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[
     source, _ = token_groups(trace, words=True)
     columns = [at for at, group in enumerate(source) if not trace.source_tokens[group[0]].special]
     if not columns:
-        raise LessonError(NO_WORD)
+        raise LessonError(NO_WORD_MESSAGE)
     english = [name([trace.source_tokens[at] for at in source[column]], trace.source_text) for column in columns]
     weights, costs = (
         evidence.runs.get(AttributionRun(TraceRun(evidence.sentence), method, tuple(targets), True)).source[:, columns]

@@ -11,8 +11,8 @@ from transformer.ablation.patching import (
     Patches,
     PatchingQuestion,
     PatchRun,
-    partners,
-    patch_everywhere,
+    head_patches,
+    partner_positions,
     question_of,
     reversed_patches,
 )
@@ -38,7 +38,7 @@ class MinimalPair:
     question: PatchingQuestion
 
 
-def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
+def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
     """Pair the lesson's sentence with another sentence.
 
     Args:
@@ -70,16 +70,16 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
     return float(found[0][0]), float(found[1][0])
 
 
-def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
+def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
     """Patch a few places, and return both effects, needed and enough, by the name of each place.
 
     Raises:
         LessonError: no token differs between the sentences, or their choices hardly differ at this step.
     """
     depth = evidence.runs.config.encoder_layers
-    matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
+    matched, changed = partner_positions("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
     encoder: dict[int, Patches] = {one: ((("encoder.residual", depth, 0, one), matched[one]),) for one in matched}
-    layer, head, _ = looks_most(at, changed)
+    layer, head, _ = most_attending_head(at, changed)
     places: dict[str, Patches] = {
         "the changed word": encoder[changed],
         "all other words": tuple(pair for one in matched if one != changed for pair in encoder[one]),
@@ -89,7 +89,7 @@ def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float
             for number in range(evidence.runs.config.heads)
             for pair in _head(at, one, number)
         ),
-        "the head with the largest effect": _head(at, *strongest(evidence, at)),
+        "the head with the largest effect": _head(at, *strongest_head(evidence, at)),
         "the head that looks most": _head(at, layer, head),
     }
     return {name: effects_of(evidence, at, patches) for name, patches in places.items()}
@@ -101,14 +101,14 @@ def changed_position(at: MinimalPair) -> int:
     Raises:
         LessonError: no token differs.
     """
-    matched = partners("encoder.residual", at.a, at.b, at.question.step)
+    matched = partner_positions("encoder.residual", at.a, at.b, at.question.step)
     changed = [one for one, other in matched.items() if at.a.source_tokens[one].id != at.b.source_tokens[other].id]
     if not changed:
         raise LessonError("no token of the two sentences differs and has a partner: change one word for another")
     return changed[0]
 
 
-def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
+def strongest_head(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
     """Return the 0-based layer and head of the cross-attention head whose patch changes A's choice most."""
     found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
     sizes = np.abs(found.patched - found.run)
@@ -116,7 +116,7 @@ def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
     return int(layer), int(head)
 
 
-def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
+def most_attending_head(at: MinimalPair, position: int) -> tuple[int, int, float]:
     """Return the cross-attention head that looks most at a source token: 0-based layer, 0-based head, and weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
@@ -126,18 +126,18 @@ def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
 @claim("needed", "enough", "rest", "word", "instead")
 def changed_word_decides(evidence: Evidence, other: str) -> Finding:
     """The encoder output at the changed word is both needed and enough for the model's choice of the next word."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
+    at = minimal_pair(evidence, other)
+    found = effects_by_place(evidence, at)
     (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
-    word, instead = words_of(evidence, at)
+    word, instead = token_names(evidence, at)
     return finding(needed > 0.9 and enough > 0.9, needed=needed, enough=enough, rest=rest, word=word, instead=instead)
 
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
     """All cross-attention heads together determine the choice, but no single head is needed or enough for half."""
-    at = compared(evidence, other)
-    found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
+    at = minimal_pair(evidence, other)
+    found, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
     needed, enough = found["the head with the largest effect"]
     whole = found["all cross-attention heads"][0]
     return finding(
@@ -154,9 +154,9 @@ def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
 @claim("weight", "needed", "most", "layer", "head")
 def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     """The head that looks most at the changed word is not the head with the largest effect."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
-    layer, head, weight = looks_most(at, changed_position(at))
+    at = minimal_pair(evidence, other)
+    found = effects_by_place(evidence, at)
+    layer, head, weight = most_attending_head(at, changed_position(at))
     needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
     return finding(
         weight > 0.5 and needed < most, weight=weight, needed=needed, most=most, layer=layer + 1, head=head + 1
@@ -166,9 +166,9 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 @claim("first", "second", "difference", "word", "instead")
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
     """At this step, changing the word hardly changes the model's choice, so a patch's effect would have no meaning."""
-    at = compared(evidence, other, step)
+    at = minimal_pair(evidence, other, step)
     found = evidence.runs.get(PatchRun(at.question, ()))
-    word, instead = words_of(evidence, at)
+    word, instead = token_names(evidence, at)
     return finding(
         found.close,
         first=found.run,
@@ -179,11 +179,11 @@ def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Fi
     )
 
 
-def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
+def token_names(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
     """Return the names of the two tokens between which the question asks."""
     one, other = (token_name(token) for token in evidence.runs.tokenizer.tokens(at.question.tokens))
     return one, other
 
 
 def _head(at: MinimalPair, layer: int, head: int) -> Patches:
-    return patch_everywhere("cross.outputs", layer, head, partners("cross.outputs", at.a, at.b, at.question.step))
+    return head_patches("cross.outputs", layer, head, partner_positions("cross.outputs", at.a, at.b, at.question.step))

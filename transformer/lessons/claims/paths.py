@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.ablation.estimate import rank_correlation
 from transformer.attribution.attribution import Target
-from transformer.attribution.graph import Path, pruned, runner_up
+from transformer.attribution.graph import Path, prune, runner_up
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES
 from transformer.lessons.claims.decoding import token_name
@@ -18,9 +18,9 @@ from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
 
 # Number of paths to cut, largest first.
-CUT = 8
+CUT_COUNT = 8
 # A measured effect is a surprise if it differs from the predicted effect by more than this fraction of the prediction.
-SURPRISE = 0.5
+MIN_SURPRISE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def cut_surprises(evidence: Evidence, step: int) -> Finding:
     off = abs(found.measured - found.predicted)
     at = int(off.argmax())
     return finding(
-        bool((off > SURPRISE * abs(found.predicted)).any()),
+        bool((off > MIN_SURPRISE * abs(found.predicted)).any()),
         name=found.names[at],
         predicted=float(found.predicted[at]),
         measured=float(found.measured[at]),
@@ -112,7 +112,7 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
     found = []
     for each in (target, Target(target.positions)):
         graph = evidence.runs.get(GraphRun(_run(evidence), each))
-        edges = list(pruned(graph).edges)
+        edges = list(prune(graph).edges)
         measured = evidence.runs.get(PathEffectsRun(_run(evidence), each, graph.paths(edges)))
         found.append(rank_correlation(graph.edges[edges], measured))
     return token, other, *found
@@ -128,7 +128,7 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
     run = _run(evidence)
     graph = evidence.runs.get(GraphRun(run, target))
     into = np.flatnonzero(graph.receivers == len(graph.nodes) - 1)
-    into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT]
+    into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT_COUNT]
     paths = graph.paths(into)
     return CutPaths(
         token,

@@ -98,7 +98,7 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
     return called
 
 
-def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
+def measure_claim(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
     """Measure a claim on a sentence.
 
     Raises:

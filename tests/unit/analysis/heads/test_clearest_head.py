@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.analysis.heads.clearest_head import ALIGNMENT, TELLING, telling_head
+from transformer.analysis.heads.clearest_head import ALIGNMENT, INFORMATIVE_NAMES, clearest_head
 from transformer.analysis.heads.metrics import head_metrics, metrics_of
 from transformer.analysis.heads.names import head_names
 from transformer.values.trace import KINDS
@@ -18,7 +18,7 @@ SIZE = 10
 def telling(made_up_trace, *maps):
     """Return the most telling head of an encoder layer with these heads."""
     trace = made_up_trace(WORDS, WORDS, encoder=np.array([maps]))
-    return telling_head(trace, head_metrics(trace, "encoder", SCORES))
+    return clearest_head(trace, head_metrics(trace, "encoder", SCORES))
 
 
 def mixed(weights, share):
@@ -65,7 +65,7 @@ def test_most_confident_head_is_chosen_if_all_attend_to_the_end_symbol(made_up_t
 
 def test_sentence_without_words_opens_at_the_first_head(made_up_trace):
     trace = made_up_trace([], [])
-    found = telling_head(trace, head_metrics(trace, "decoder", SCORES))
+    found = clearest_head(trace, head_metrics(trace, "decoder", SCORES))
     assert (found.layer, found.head, found.name) == (0, 0, "") and np.isnan(found.confidence)
 
 
@@ -73,7 +73,7 @@ def crossing(made_up_trace, *maps):
     """Return the most telling head of a cross-attention layer of four words and the end symbol; rows are steps."""
     maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
-    return telling_head(trace, head_metrics(trace, "cross", SCORES))
+    return clearest_head(trace, head_metrics(trace, "cross", SCORES))
 
 
 def test_cross_attention_opens_at_the_head_that_agrees_with_the_others(made_up_trace):
@@ -91,19 +91,19 @@ def test_head_that_aligns_the_word_just_read_opens_only_if_no_other_aligns(made_
     trace = made_up_trace(WORDS[:4], WORDS[:4], cross=np.concatenate([late, resting], axis=1))
     metrics = head_metrics(trace, "cross", SCORES)
     assert (metrics.values["alignment_predicted"] <= 0.5).all()
-    assert telling_head(trace, metrics).head == 0
+    assert clearest_head(trace, metrics).head == 0
 
 
 def test_most_telling_head_is_computed_once(made_up_trace):
     trace = made_up_trace(WORDS, WORDS)
     metrics = head_metrics(trace, "cross", SCORES)
-    assert telling_head(trace, metrics) is telling_head(trace, metrics)
+    assert clearest_head(trace, metrics) is clearest_head(trace, metrics)
 
 
 def test_opened_head_looks_at_the_verb_of_the_first_example(shipped):
     """Erasing "cross" lowers "überquerte" most; layer 4, head 4, the most certain head, never looks at it."""
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
-    found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
+    found = clearest_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     words = [token.text for token in trace.source_tokens]
     written = [token.text for token in trace.predicted_tokens]
     looked_at = trace.cross[found.layer, found.head].argmax(axis=-1)
@@ -117,9 +117,9 @@ def test_shipped_model_has_a_telling_head(shipped, kind):
     for text in ("I have a dream.", "The animal didn't cross the street because it was too tired."):
         trace = shipped.trace(text)
         metrics = head_metrics(trace, kind, shipped.tokenizer.scores)
-        found = telling_head(trace, metrics)
+        found = clearest_head(trace, metrics)
         names = head_names(metrics)
-        named = {name for layer in names for head in layer for name in head} & {ALIGNMENT, *TELLING}
+        named = {name for layer in names for head in layer for name in head} & {ALIGNMENT, *INFORMATIVE_NAMES}
         assert found.name in (names[found.layer][found.head] if named else [""])
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 

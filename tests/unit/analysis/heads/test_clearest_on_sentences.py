@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transformer.analysis.alignment import alignment_rows, consensus, special_columns
-from transformer.analysis.heads.clearest_head import telling_head
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.expectation import alignment_expectation
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import ROUNDING
@@ -17,7 +17,7 @@ from transformer.analysis.view import view_of
 from transformer.commands.measure import SENTENCES, read_sentences
 
 
-def clearest_head(metrics):
+def chosen_head(metrics):
     """Return the head that the page used to open: the one with the most target tokens aligned, at either step."""
     values = metrics.values
     share = np.fmax(values["alignment_predicted"], values["alignment_read"])
@@ -40,11 +40,11 @@ def test_links_of_the_opened_head_match_all_heads_and_erasure(shipped):
         together = expected.weights.argmax(axis=-1)[:-1][counted]
         scores = shipped.attribute(trace, "erasure").source[: len(counted)]
         mattered = np.where(special_columns(trace), -np.inf, scores).argmax(axis=-1)[counted]
-        telling = telling_head(trace, metrics)
+        clearest = clearest_head(trace, metrics)
         strongest = alignment_rows(trace, shift=False).argmax(axis=-1)
         links = {
-            "before": strongest[clearest_head(metrics)][counted],
-            "now": strongest[telling.layer, telling.head][counted],
+            "before": strongest[chosen_head(metrics)][counted],
+            "now": strongest[clearest.layer, clearest.head][counted],
             "together": together,
         }
         for name, columns in links.items():
