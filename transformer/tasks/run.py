@@ -5,7 +5,7 @@ Letters: P parameters, L layers, H heads, S source tokens, T target tokens. S an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,8 +42,24 @@ class Snapshot:
     spectrum: np.ndarray | None = None
 
 
+class StepCount:
+    """Base class that counts the steps of a training run by their losses."""
+
+    config: TaskConfig
+    losses: Sized
+
+    @property
+    def step(self) -> int:
+        """Number of steps taken."""
+        return len(self.losses)
+
+    @property
+    def finished(self) -> bool:
+        return self.step == self.config.steps
+
+
 @dataclass(frozen=True, eq=False)
-class TaskRun:
+class TaskRun(StepCount):
     """A training run, finished or not.
 
     Attributes:
@@ -59,15 +75,6 @@ class TaskRun:
     losses: np.ndarray
     snapshots: tuple[Snapshot, ...]
     seconds: float
-
-    @property
-    def step(self) -> int:
-        """Number of steps taken."""
-        return len(self.losses)
-
-    @property
-    def finished(self) -> bool:
-        return self.step == self.config.steps
 
     def index_at(self, step: int) -> int:
         """Return the index of the last snapshot that is not later than a step; a figure for that step shows it."""

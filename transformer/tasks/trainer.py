@@ -16,7 +16,7 @@ from transformer.tasks.items import Items
 from transformer.tasks.measurement import measure
 from transformer.tasks.optimizer import optimizer
 from transformer.tasks.registry import task_named
-from transformer.tasks.run import Snapshot, TaskRun
+from transformer.tasks.run import Snapshot, StepCount, TaskRun
 from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
@@ -34,7 +34,7 @@ def seeded_model(config: TaskConfig) -> Transformer:
         return build(config.model)
 
 
-class TaskTrainer:
+class TaskTrainer(StepCount):
     """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
 
     Each step depends only on the configuration and the step number, so the size of the slices does not affect the
@@ -68,15 +68,6 @@ class TaskTrainer:
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
         self._take_snapshot()
-
-    @property
-    def step(self) -> int:
-        """Number of steps taken."""
-        return len(self.losses)
-
-    @property
-    def finished(self) -> bool:
-        return self.step == self.config.steps
 
     def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
         """Train until `steps` are taken, `seconds` have passed, or the run is finished.

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.heatmap import colours_of, heatmap
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.positional_encoding.position_charts import offset_axis, position_map
 from pages.ui.reading.model_picker import translator
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
@@ -64,14 +64,7 @@ def show_alternatives() -> None:
                 continue
             values, name = measured
             show_plotly(
-                heatmap(
-                    values,
-                    titles=("position", "other position"),
-                    name=name,
-                    colours=colours_of(values),
-                    first=(1, 1),
-                    height=340,
-                ),
+                position_map(values, name, height=340),
                 key=f"positions_other_{number}",
                 alt=f"{title}: {span} by {span} positions.",
                 sentence="",
@@ -190,12 +183,7 @@ def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
         alt.Chart(table)
         .mark_line()
         .encode(
-            x=alt.X(
-                "offset:Q",
-                title="offset between the two positions",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS),
-            ),
+            x=offset_axis(),
             y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
             color=alt.Color("positions:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
             tooltip=["positions:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],

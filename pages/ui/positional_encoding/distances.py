@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.heatmap import colours_of, heatmap
+from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import AXIS, matrix
 from pages.ui.charts.palette import BITS, diverging
 from pages.ui.charts.tables import frame, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.positional_encoding.position_charts import offset_axis, position_map
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from pages.ui.text.number_format import typeset
@@ -55,14 +56,7 @@ def _show_offsets(table: np.ndarray) -> None:
         ):
             st.markdown(f"**{title} of every position with every other**")
             show_plotly(
-                heatmap(
-                    values,
-                    titles=("position", "other position"),
-                    name=name,
-                    colours=colours_of(values),
-                    first=(1, 1),
-                    height=380,
-                ),
+                position_map(values, name, height=380),
                 key=f"positions_{name}",
                 alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
                 sentence="",
@@ -105,12 +99,7 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
         alt.Chart(table)
         .mark_line(point=len(read.offsets) <= 64)
         .encode(
-            x=alt.X(
-                "offset:Q",
-                title="offset between the two positions",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS),
-            ),
+            x=offset_axis(),
             y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
             tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
         )

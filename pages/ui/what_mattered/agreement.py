@@ -28,7 +28,7 @@ from pages.ui.what_mattered.methods import has_scores, title
 from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import AttributionQuestion, is_long, label_markdown
 from pages.ui.what_mattered.recorded_agreement import show_recorded_agreement
-from pages.ui.what_mattered.square import square_chart
+from pages.ui.what_mattered.square import pair_columns, square_chart
 from pages.ui.what_mattered.strip import describe_first_words
 from pages.ui.what_mattered.words import attributions, show_slow_choice
 from transformer.attribution.agreement import Agreement, agreement
@@ -92,14 +92,9 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
     column says whether both methods rank the same word first.
     """
-    rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
-    names = np.array([title(method) for method in agreed.methods], dtype=object)
     return pd.DataFrame(
         {
-            "method": names[rows],
-            "other method": names[columns],
-            "row": rows + 1,
-            "column": columns + 1,
+            **pair_columns(agreed.methods),
             "tau": agreed.tau.ravel(),
             "n": len(agreed.columns),
             "chance": agreed.chance,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import altair as alt
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -14,7 +13,7 @@ from pages.ui.measurements.recordings import AGREEMENT
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.methods import title
-from pages.ui.what_mattered.square import square_chart
+from pages.ui.what_mattered.square import pair_columns, square_chart
 from transformer.measurements.agreement import AgreementStatistics, agreement_statistics
 from transformer.running.translator import Translator
 
@@ -68,15 +67,10 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 
     Columns include the mean tau with its interval, and how often both methods rank the same word first.
     """
-    rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
-    names = np.array([title(method) for method in recorded.methods], dtype=object)
     low, high = recorded.tau.low.ravel(), recorded.tau.high.ravel()
     return pd.DataFrame(
         {
-            "method": names[rows],
-            "other method": names[columns],
-            "row": rows + 1,
-            "column": columns + 1,
+            **pair_columns(recorded.methods),
             "tau": recorded.tau.mean.ravel(),
             "from": low,
             "to": high,

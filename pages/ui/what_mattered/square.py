@@ -16,6 +16,13 @@ from pages.ui.what_mattered.methods import title
 from transformer.attribution.attribution import Method
 
 
+def pair_columns(methods: Sequence[Method]) -> dict[str, np.ndarray]:
+    """Return a table's columns that name each pair of methods, and its row and column in the square, from 1."""
+    rows, columns = np.indices((len(methods), len(methods))).reshape(2, -1)
+    names = np.array([title(method) for method in methods], dtype=object)
+    return {"method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1}
+
+
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
     """Return a heat map of tau, in which pairs are grey if chance could explain their tau.
 
