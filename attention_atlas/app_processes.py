@@ -145,12 +145,12 @@ async def serve(
     loop = asyncio.get_running_loop()
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
     listens = asyncio.Event()
-    kept: list[asyncio.Task[None]] = []
+    tasks: list[asyncio.Task[None]] = []
     # The proxy starts first, so that users who come too early get a message.
     with closing(await ReverseProxy(backends, listening.getsockname()[1], endpoint).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
-                kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
+                tasks.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
                 # The first process starts alone, so that an error in the options is reported once.
                 await listens.wait()
                 if up[0].done():
@@ -158,12 +158,12 @@ async def serve(
             await asyncio.gather(*up)
             opened()
             # Cancelling `gather` would cancel the tasks a second time while they end.
-            ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
-            for task in kept:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*kept, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def keep_running(

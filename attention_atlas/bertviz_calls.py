@@ -46,8 +46,8 @@ def head_view(
         attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
     )
     first = min(include_layers) if include_layers and layer is None else layer
-    chosen = sorted(heads or ())
-    opened = {"layer": first, "head": chosen[0] if chosen else None, "heads": tuple(chosen[1:])}
+    shown_heads = sorted(heads or ())
+    opened = {"layer": first, "head": shown_heads[0] if shown_heads else None, "heads": tuple(shown_heads[1:])}
     return _result(Drawing(trace, look="lines", **opened), html_action)
 
 

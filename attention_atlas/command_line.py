@@ -147,5 +147,7 @@ def main() -> None:
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
     # These modules have their own subcommands; the others share a parser with the rest of their module.
-    own = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
-    import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)
+    has_own_parser = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
+    import_module(f"transformer.commands.{module}").main(
+        arguments[has_own_parser:], f"{PROG} {command}" if has_own_parser else PROG
+    )

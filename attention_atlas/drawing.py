@@ -88,8 +88,8 @@ def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
     """
     causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
     stack, side = ("decoder", "target") if causal else ("encoder", "source")
-    named = {name if name == "item" else f"{side}_{name}": value for name, value in others.items()}
-    return Trace.from_attention(**{stack: attention, f"{side}_tokens": tokens, **named})
+    arguments = {name if name == "item" else f"{side}_{name}": value for name, value in others.items()}
+    return Trace.from_attention(**{stack: attention, f"{side}_tokens": tokens, **arguments})
 
 
 def show(
@@ -141,10 +141,10 @@ def display(drawing: Drawing, *, written: bool = False) -> Drawing | None:
         try:
             from attention_atlas.widget import Browser
         except ImportError:
-            shown = drawing
+            output = drawing
         else:
-            shown = Browser(drawing.trace, kind=drawing.kind, **drawing.choice)
-        sys.modules["IPython"].display.display(shown)
+            output = Browser(drawing.trace, kind=drawing.kind, **drawing.choice)
+        sys.modules["IPython"].display.display(output)
         return None
     marimo = sys.modules.get("marimo")
     if not written and not (marimo and marimo.running_in_notebook()):

@@ -128,12 +128,12 @@ def announce(address: str) -> None:
     if is_own(host):
         print(f"\n  Everyone in this network can open {address}\n", flush=True)
     else:
-        own = own_address()
+        own_host = own_address()
         print(
             f"\n  {host} is not this machine's address"
             + (
-                f", which is {own}: use `--lecture {own}`"
-                if own
+                f", which is {own_host}: use `--lecture {own_host}`"
+                if own_host
                 else "; this machine is not in a network: join the one of the lecture hall"
             )
             + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "

@@ -91,11 +91,11 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     if BARE_LINE_END.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    named = [(field.partition(b":")[0].lower(), field) for field in fields]
+    fields_by_name = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     # If one of the two upgrade headers is missing, the process answers normally and would then read the next request.
     websocket = method == b"GET" and all(
-        any(name == header and token in field.lower() for name, field in named)
+        any(name == header and token in field.lower() for name, field in fields_by_name)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
@@ -105,23 +105,25 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
         # The process trusts what this machine reports as the origin of a request.
-        left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
-    kept = [field for name, field in named if name not in left_out]
+        left_out |= {name for name, _ in fields_by_name if name.startswith(b"x-forwarded-")}
+    passed_fields = [field for name, field in fields_by_name if name not in left_out]
     if not websocket:
-        kept.append(b"Connection: close")
-    kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
+        passed_fields.append(b"Connection: close")
+    passed_fields.append(b"X-Forwarded-For: " + peer.encode("ascii"))
     wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
-    found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
-    names = {name for name, _ in named}
-    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
+    cookie_match = next(
+        (match for name, field in fields_by_name if name == b"cookie" and (match := wanted.search(field))), None
+    )
+    names = {name for name, _ in fields_by_name}
+    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in fields_by_name)
     file = b"?" not in target and STATIC_PATH in target[:-1]
-    whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
+    is_whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return ProxiedRequest(
-        b"\r\n".join([line, *kept, b"", b""]),
-        int(found[1]) if found else None,
+        b"\r\n".join([line, *passed_fields, b"", b""]),
+        int(cookie_match[1]) if cookie_match else None,
         websocket,
         repeatable=method in (b"GET", b"HEAD"),
-        file=target if method == b"GET" and file and packed and whole else None,
+        file=target if method == b"GET" and file and packed and is_whole else None,
     )
 
 
@@ -163,8 +165,8 @@ class ReverseProxy:
             except ValueError:
                 writer.write(BAD_REQUEST)
                 return
-            if (asked := vote_request(head)) is not None:
-                writer.write(await self._endpoint.answer(asked, reader))
+            if (vote := vote_request(head)) is not None:
+                writer.write(await self._endpoint.answer(vote, reader))
                 return
             await self._pass_on(request, reader, writer)
         except asyncio.LimitOverrunError:

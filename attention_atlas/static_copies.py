@@ -56,9 +56,9 @@ def compress(head: bytes, body: bytes) -> bytes:
     """Return the whole answer, with its body compressed."""
     line, *_ = head.split(b"\r\n", 1)
     packed = gzip.compress(body, COMPRESSION_LEVEL, mtime=0)
-    kept = [name + b":" + value for name, value in _fields(head) if name.lower() not in STALE_HEADERS]
+    fields = [name + b":" + value for name, value in _fields(head) if name.lower() not in STALE_HEADERS]
     more = [b"Content-Encoding: gzip", b"Vary: Accept-Encoding", b"Content-Length: %d" % len(packed), b"", b""]
-    return b"\r\n".join([line, *kept, *more]) + packed
+    return b"\r\n".join([line, *fields, *more]) + packed
 
 
 def _fields(head: bytes) -> list[tuple[bytes, bytes]]:

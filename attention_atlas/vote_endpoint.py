@@ -147,20 +147,20 @@ class VoteEndpoint:
         if request.action == b"/act" and not lecturer:
             raise VoteError(403, ONLY_LECTURER)
         try:
-            sent = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
+            message = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise VoteError(400, "This is not a ballot.") from None
-        if isinstance(sent, Ballot):
-            self.box.put(sent.vote, sent.voter, sent.choice)
+        if isinstance(message, Ballot):
+            self.box.put(message.vote, message.voter, message.choice)
             self._counted = _wake(self._counted)
             return _answer(200, b"{}", "application/json")
         acts: dict[str, Callable[[], None]] = {
-            "open": lambda: self.box.open(sent.question, sent.choices),
+            "open": lambda: self.box.open(message.question, message.choices),
             "close": self.box.close,
-            "reveal": lambda: self.box.reveal(sent.answer, sent.shares, sent.says),
+            "reveal": lambda: self.box.reveal(message.answer, message.shares, message.says),
             "clear": self.box.clear,
         }
-        acts[sent.act]()
+        acts[message.act]()
         self._staged, self._counted = _wake(self._staged), _wake(self._counted)
         return self._shown(lecturer=lecturer)
 
@@ -169,10 +169,10 @@ class VoteEndpoint:
         for a change first.
         """
         lecturer = self._is_lecturer(request)
-        known = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
-        same = known is not None and int(known[1]) == self.box.stage
+        version = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
+        same = version is not None and int(version[1]) == self.box.stage
         if same and lecturer:
-            same = known is not None and known[2] is not None and int(known[2]) == len(self.box.ballots)
+            same = version is not None and version[2] is not None and int(version[2]) == len(self.box.ballots)
         if same and self._waiting < MAX_WAITING:
             self._waiting += 1
             try:
@@ -212,8 +212,8 @@ class VoteEndpoint:
 
     def _is_lecturer(self, request: VoteRequest) -> bool:
         pairs = (pair.strip().partition(b"=") for pair in request.fields.get(b"cookie", b"").split(b";"))
-        given = next((value for name, _, value in pairs if name == self.cookie.encode()), b"")
-        return secrets.compare_digest(given, self._secret.encode())
+        cookie = next((value for name, _, value in pairs if name == self.cookie.encode()), b"")
+        return secrets.compare_digest(cookie, self._secret.encode())
 
 
 async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:

@@ -52,11 +52,11 @@ class Browser(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Int()).tag(sync=True)
 
     def __init__(self, trace: Trace, *, kind: Kind | None = None, **choice: Any) -> None:
-        shown, complete = first_shown(trace, kind, choice)
-        messages = messages_of(trace, shown, complete)
-        asked = unframe(messages[shown])[0]["asked"]["choice"]
-        super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOICE_TRAITS})
-        self.trace, self.choice = trace, asked
+        kind_shown, complete = first_shown(trace, kind, choice)
+        messages = messages_of(trace, kind_shown, complete)
+        choice_shown = unframe(messages[kind_shown])[0]["asked"]["choice"]
+        super().__init__(messages=messages, kind=kind_shown, **{name: choice_shown[name] for name in CHOICE_TRAITS})
+        self.trace, self.choice = trace, choice_shown
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widget, and a picture of its current head for a notebook without a kernel."""
@@ -65,8 +65,8 @@ class Browser(anywidget.AnyWidget):
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        shown = {**self.choice, "layer": self.layer, "head": self.head}
-        return {**bundle, "text/html": image(self.trace, kind, shown)}, metadata
+        choice = {**self.choice, "layer": self.layer, "head": self.head}
+        return {**bundle, "text/html": image(self.trace, kind, choice)}, metadata
 
     @traitlets.validate("kind")
     def _known(self, proposal: Any) -> str:

@@ -281,8 +281,8 @@ def _parse_object(text: str) -> dict[str, Any]:
     return values
 
 
-def _check_names(values: dict[str, Any], known: set[str], required: set[str]) -> None:
-    unknown = values.keys() - known
+def _check_names(values: dict[str, Any], allowed: set[str], required: set[str]) -> None:
+    unknown = values.keys() - allowed
     if unknown:
         raise ValueError(f"unknown field in the configuration: {', '.join(sorted(unknown))}")
     missing = required - values.keys()

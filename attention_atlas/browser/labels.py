@@ -49,13 +49,13 @@ def output_label(axes: Axes, row: int) -> str:
     tokens = axes.predicted[row]
     if not axes.words:
         return token_label(tokens[0], axes.row_text)
-    written = [token for token in tokens if not token.special]
+    ordinary = [token for token in tokens if not token.special]
     labels = []
-    if written:
+    if ordinary:
         following = axes.predicted[row + 1][:1] if row + 1 < len(axes.predicted) else ()
-        before = ELLIPSIS if _within_word(written[0], axes.row_text) else ""
+        before = ELLIPSIS if _within_word(ordinary[0], axes.row_text) else ""
         after = ELLIPSIS if following and _within_word(following[0], axes.row_text) else ""
-        labels = [before + group_label(written, axes.row_text, words=True) + after]
+        labels = [before + group_label(ordinary, axes.row_text, words=True) + after]
     return " ".join([*labels, *(token_label(token, axes.row_text) for token in tokens if token.special)])
 
 
@@ -87,14 +87,14 @@ def disambiguate(labels: Iterable[str]) -> list[str]:
 
     A browser identifies a clicked button by its label, and the user must find the word that a sentence names.
     """
-    seen: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    numbered = []
     for label in labels:
-        seen[label_without_space(label)] += 1
-        found.append(
-            label if seen[label_without_space(label)] == 1 else f"{label} ({seen[label_without_space(label)]})"
+        counts[label_without_space(label)] += 1
+        numbered.append(
+            label if counts[label_without_space(label)] == 1 else f"{label} ({counts[label_without_space(label)]})"
         )
-    return found
+    return numbered
 
 
 def place_of(labels: Sequence[str], at: int) -> str:

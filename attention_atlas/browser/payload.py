@@ -56,8 +56,8 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
     Returns:
         uint8 [..., R], 0 to MAX_DOUBLINGS.
     """
-    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
-    return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
+    sums = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
+    return np.maximum(np.floor(-np.log2(sums)), 0).astype(np.uint8)
 
 
 def payload(
@@ -122,10 +122,10 @@ def browser_payload(
         beside: whether text is next to the browser, so that the browser must not fill the screen.
         also: names of heads, in addition to names that follow from this run.
     """
-    kind, asked = metrics.kind, dict(choice)
-    if asked["layer"] < 0 and asked["head"] < 0:
+    kind, opened = metrics.kind, dict(choice)
+    if opened["layer"] < 0 and opened["head"] < 0:
         telling = clearest_head(trace, metrics)
-        asked |= {"layer": telling.layer, "head": telling.head}
+        opened |= {"layer": telling.layer, "head": telling.head}
     # Without a toolbar the other arrangements are never requested.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
     return payload(
@@ -136,7 +136,7 @@ def browser_payload(
             "glance": glance,
             "quiet": quiet,
             "beside": beside,
-            "asked": {"number": number, "choice": asked},
+            "asked": {"number": number, "choice": opened},
             # "texts" has the text as typed, for files of numbers; "shown" has the text for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
@@ -165,12 +165,12 @@ def sentence_id(trace: Trace) -> str:
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
     """Return a metric of all heads with the value of a full bar. A value is null where the metric does not apply."""
-    known = values[~np.isnan(values)]
+    finite = values[~np.isnan(values)]
     return {
         "key": metric.name,
         "name": metric.title,
         "unit": metric.unit,
-        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
+        "most": metric.high or max(float(finite.max(initial=0.0)), 1e-9),
         "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
     }
 

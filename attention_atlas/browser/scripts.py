@@ -42,16 +42,16 @@ def style(entry: str) -> str:
 @cache
 def modules(entry: str) -> tuple[Path, ...]:
     """Return the files of an entry in the order in which JavaScript runs them: imports first."""
-    found: dict[Path, None] = {}
+    ordered: dict[Path, None] = {}
 
     def visit(module: Path) -> None:
-        if module not in found:
+        if module not in ordered:
             for path in IMPORT.findall(_source(module)):
                 visit((module.parent / path).resolve())
-            found[module] = None
+            ordered[module] = None
 
     visit((ASSETS / f"{entry}.js").resolve())
-    return tuple(found)
+    return tuple(ordered)
 
 
 @cache

@@ -21,9 +21,9 @@ RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 def isolate(text: str) -> str:
     """Return text isolated for use within a sentence, so that right-to-left text does not reorder the sentence."""
-    shown = displayable(text)
-    backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
-    return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
+    label = displayable(text)
+    backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in label)
+    return f"{ISOLATE}{label}{END_OF_ISOLATE}" if backwards else label
 
 
 def displayable(text: str) -> str:
@@ -33,17 +33,17 @@ def displayable(text: str) -> str:
     """
     if BIDI_CONTROLS.isdisjoint(text):
         return text
-    shown, begun = list(text), []
+    characters, open_isolates = list(text), []
     for position, character in enumerate(text):
         if character in ISOLATES:
-            begun.append(position)
-        elif character == END_OF_ISOLATE and begun:
-            begun.pop()
+            open_isolates.append(position)
+        elif character == END_OF_ISOLATE and open_isolates:
+            open_isolates.pop()
         elif character in BIDI_CONTROLS:
-            shown[position] = REPLACEMENT
-    for position in begun:
-        shown[position] = REPLACEMENT
-    return "".join(shown)
+            characters[position] = REPLACEMENT
+    for position in open_isolates:
+        characters[position] = REPLACEMENT
+    return "".join(characters)
 
 
 def token_label(token: Token, text: str) -> str:

@@ -13,7 +13,7 @@ from transformer.analysis.heads.gallery import Gallery
 
 PAGE = "pages/gallery.py"
 GALLERY = Gallery.from_json(recordings.GALLERY.path.read_text(encoding="utf-8"))
-SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.does_it]
+SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.passes]
 
 
 def component(test):

@@ -120,8 +120,8 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
     """
     step = default_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
     prefix = [token.id for token in before.predicted_tokens[:step]]
-    written = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
-    return Continuation(before, after, step, written)
+    continuation = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
+    return Continuation(before, after, step, continuation)
 
 
 def default_step(before: Trace, after: Trace) -> int:
@@ -132,8 +132,8 @@ def default_step(before: Trace, after: Trace) -> int:
     log-probability.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
-    given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
-    steps = [*differing, *(row for row in given if row < len(after.predicted_tokens))]
+    given_rows = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
+    steps = [*differing, *(row for row in given_rows if row < len(after.predicted_tokens))]
     return min(steps) if steps else int(np.abs(after.log_probs - before.log_probs).argmax())
 
 
@@ -149,10 +149,10 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
         For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
         The log-probability of any other token is given as NaN, but is lower than all stored ones.
     """
-    known = [
+    log_probs = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))
         for trace in traces
     ]
-    wanted = {token for one in known for token in list(one)[:count]}
-    rows = [(token, tuple(one.get(token, np.nan) for one in known)) for token in wanted]
+    wanted = {token for one in log_probs for token in list(one)[:count]}
+    rows = [(token, tuple(one.get(token, np.nan) for one in log_probs)) for token in wanted]
     return sorted(rows, key=lambda row: (-np.nanmax(row[1]), row[0]))

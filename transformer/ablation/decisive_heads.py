@@ -25,11 +25,11 @@ class DecisiveHeads:
 
     Attributes:
         heads: smallest set of heads found, ordered by gradient estimate.
-        written: text that the model writes without the heads; empty if the translation stays the same.
+        translation: text that the model writes without the heads; empty if the translation stays the same.
     """
 
     heads: tuple[Head, ...]
-    written: str
+    translation: str
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class FirstChangeRun(Run[int | None]):
     def needs(self) -> tuple[TraceRun]:
         return (self.trace,)
 
-    def compute(self, runs: Translator, own: Trace) -> int | None:
-        ids = [token.id for token in own.predicted_tokens]
-        found = first_changing_variant(runs, self.trace.text, ids, self.variants)
-        return None if found is None else found[0]
+    def compute(self, runs: Translator, trace: Trace) -> int | None:
+        ids = [token.id for token in trace.predicted_tokens]
+        change = first_changing_variant(runs, self.trace.text, ids, self.variants)
+        return None if change is None else change[0]
 
 
 def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
@@ -80,35 +80,37 @@ def decisive_heads(translator: Translator, text: str) -> DecisiveHeads:
 
     Raises: the errors of `Translator.trace`.
     """
-    own = [token.id for token in translator.translate(text).tokens]
-    gradients = translator.gate_gradients(text, own)
+    own_ids = [token.id for token in translator.translate(text).tokens]
+    gradients = translator.gate_gradients(text, own_ids)
     places: list[Head] = [(kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)]
     needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
     ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
     tried = [(head,) for head in ranked[:SINGLE_HEADS]] + [
         tuple(ranked[:count]) for count in GROUP_SIZES if count < len(ranked)
     ]
-    found = first_changing_variant(translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried])
-    return DecisiveHeads(tried[0], "") if found is None else DecisiveHeads(tried[found[0]], found[1])
+    change = first_changing_variant(
+        translator, text, own_ids, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried]
+    )
+    return DecisiveHeads(tried[0], "") if change is None else DecisiveHeads(tried[change[0]], change[1])
 
 
 def first_changing_variant(
-    translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
+    translator: Translator, text: str, own_ids: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
     """Find the first variant with which the model writes another text.
 
     Args:
         translator: the model.
         text: sentence in the source language.
-        own: token ids of the translation without interventions.
+        own_ids: token ids of the translation without interventions.
         variants: interventions to try, in one batch.
 
     Returns:
         The variant's index and the text; None if every variant leaves the text unchanged.
     """
-    before = translator.tokenizer.decode(own)
-    written = translator.translate_variants(text, variants) if variants else []
-    for number, tokens in enumerate(written):
+    before = translator.tokenizer.decode(own_ids)
+    translations = translator.translate_variants(text, variants) if variants else []
+    for number, tokens in enumerate(translations):
         after = translator.tokenizer.decode([token.id for token in tokens])
         if after != before:
             return number, after

@@ -79,7 +79,7 @@ class Contrasts:
         self.patched.setflags(write=False)
 
     @property
-    def close(self) -> bool:
+    def is_close(self) -> bool:
         """Whether the two runs' logit differences are closer than `MIN_DIFFERENCE` nats."""
         return abs(self.other - self.run) < MIN_DIFFERENCE
 
@@ -90,9 +90,9 @@ class Contrasts:
 
         The fraction can be below 0 or above 1. None if the two runs are too close to compute a fraction.
         """
-        return None if self.close else (self.patched - self.run) / (self.other - self.run)
+        return None if self.is_close else (self.patched - self.run) / (self.other - self.run)
 
-    def stated(self) -> dict[str, Stated]:
+    def values_by_name(self) -> dict[str, Stated]:
         """Return all values by name."""
         effects = {} if self.effects is None else {"effect": self.effects}
         return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
@@ -113,7 +113,7 @@ class PatchRun(Run[Contrasts]):
         return contrasts_of(runs, self.question, [patch_interventions(dict(self.patches), other)])
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
-        return result.stated()
+        return result.values_by_name()
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,13 @@ class GridRun(Run[Contrasts]):
     def compute(self, runs: Translator, text: Trace, other: Trace) -> Contrasts:
         cells = grid_cells(self.site, runs.config, partner_positions(self.site, text, other, self.question.step))
         possible = cells.astype(bool)
-        found = contrasts_of(runs, self.question, [patch_interventions(cell, other) for cell in cells[possible]])
+        contrasts = contrasts_of(runs, self.question, [patch_interventions(cell, other) for cell in cells[possible]])
         values = np.full(cells.shape, np.nan)
-        values[possible] = found.patched
-        return Contrasts(found.run, found.other, values)
+        values[possible] = contrasts.patched
+        return Contrasts(contrasts.run, contrasts.other, values)
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
-        return result.stated()
+        return result.values_by_name()
 
 
 @dataclass(frozen=True)
@@ -168,14 +168,14 @@ class DifferencesRun(Run[np.ndarray]):
 
 def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
     question = question_of(a, b, step)
-    known = dict(candidates((a, b), step, a.candidate_ids.shape[1]))
-    first, second = (np.array(known[token]) for token in question.tokens)
+    log_probs = dict(candidates((a, b), step, a.candidate_ids.shape[1]))
+    first, second = (np.array(log_probs[token]) for token in question.tokens)
     stored = float(np.ptp(first - second))
     if np.isfinite(stored):
         return stored
     # A trace does not store the logits of unlikely tokens.
-    found = contrasts_of(runs, question, ())
-    return abs(found.other - found.run)
+    contrasts = contrasts_of(runs, question, ())
+    return abs(contrasts.other - contrasts.run)
 
 
 def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
@@ -221,9 +221,9 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
     """Measure the question's logit differences under each of N interventions."""
-    asked = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
-    run, *patched = runs.get(asked).astype(float)
-    (other,) = runs.get(replace(asked, text=question.other, variants=(AS_TRAINED,))).astype(float)
+    on_text = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
+    run, *patched = runs.get(on_text).astype(float)
+    (other,) = runs.get(replace(on_text, text=question.other, variants=(AS_TRAINED,))).astype(float)
     return Contrasts(float(run), float(other), np.array(patched))
 
 
@@ -316,9 +316,9 @@ def stream_changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
     The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where both
     traces are bit-identical.
     """
-    found = {}
+    distances = {}
     for stack in STACKS:
         # The trace stores the stream after every sub-layer. Take only the stream after every layer.
         old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
-        found[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
-    return found
+        distances[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
+    return distances

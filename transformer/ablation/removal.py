@@ -73,8 +73,8 @@ def removal_curve(
     """
     variants = [without_heads(order[:count], mode, seed) for count in range(1, len(order) + 1)]
     scores = translator.score(text, target, variants)
-    whole = scores.baseline.astype(np.float64).sum()
-    return RemovalCurve(tuple(order), mode, whole + np.concatenate([[0.0], scores.change]))
+    full_log_prob = scores.baseline.astype(np.float64).sum()
+    return RemovalCurve(tuple(order), mode, full_log_prob + np.concatenate([[0.0], scores.change]))
 
 
 def without_heads(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
@@ -111,9 +111,12 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
     def needs(self) -> tuple[ImportanceRun, TraceRun]:
         return self.importance, self.importance.trace
 
-    def compute(self, runs: Translator, found: MeasuredImportance, read: Trace) -> tuple[RemovalCurve, ...]:
+    def compute(self, runs: Translator, importance: MeasuredImportance, read: Trace) -> tuple[RemovalCurve, ...]:
         asked, config = self.importance, runs.config
-        ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
+        ranked = [
+            least_important_first(config, importance.measured),
+            least_important_first(config, importance.estimated),
+        ]
         ranked += [random_order(config, number) for number in range(self.orders)]
         target = asked.trace.target or [token.id for token in read.predicted_tokens]
         return tuple(

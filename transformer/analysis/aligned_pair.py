@@ -63,9 +63,9 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
-            found = int(hard_alignment(row, empty))
-            links.append((found, number))
-            weights.append(float(row[found]))
+            column = int(hard_alignment(row, empty))
+            links.append((column, number))
+            weights.append(float(row[column]))
     sources, targets = (tuple(word for word, _ in side) for side in (source, target))
     return AlignedPair(sources, targets, tuple(links), tuple(weights))
 

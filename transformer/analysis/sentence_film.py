@@ -33,7 +33,7 @@ class Line:
         of: what the numbers belong to, such as "source" for source tokens.
         numbers: the numbers, [N].
         at: vocabulary id for each number, int [N]; None if number i belongs to item i.
-        seen: whether the mask allows each token, bool [N]; None if there is no mask.
+        allowed: whether the mask allows each token, bool [N]; None if there is no mask.
         token: position of the source token that the vector belongs to; -1 if there is none.
     """
 
@@ -41,7 +41,7 @@ class Line:
     of: LineItems
     numbers: np.ndarray
     at: np.ndarray | None = None
-    seen: np.ndarray | None = None
+    allowed: np.ndarray | None = None
     token: int = -1
 
 
@@ -82,38 +82,40 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         ValueError: the trace has no details.
     """
     source, target = source_words(trace), target_words(trace)
-    written = counterparts(trace)[0][word] if word >= 0 else -1
+    target_word = counterparts(trace)[0][word] if word >= 0 else -1
     row = source.rows[word][0] if word >= 0 else 0
-    step = target.rows[written][0] if written >= 0 else 0
+    step = target.rows[target_word][0] if target_word >= 0 else 0
     links = word_links(trace, metrics)
 
     def frame(name: str, kind: Kind, *lines: Line) -> Frame:
         return Frame(name, row if kind == "encoder" else step, lines, kind, *heads[kind])
 
     def head_of(kind: Kind) -> tuple[int, int]:
-        followed = word if kind == "encoder" else written
+        followed = word if kind == "encoder" else target_word
         own = [link for link in links if link.kind == kind and link.row == followed]
         if kind == "cross":
             own = [link for link in own if link.column == word]
         else:
             words = source if kind == "encoder" else target
             own = [link for link in own if words.spelling(link.column).lower() not in ARTICLES]
-        found = max(own[:CANDIDATE_LINKS], key=lambda link: link.layer) if own else clearest_head(trace, metrics[kind])
-        return found.layer, found.head
+        weights_line = (
+            max(own[:CANDIDATE_LINKS], key=lambda link: link.layer) if own else clearest_head(trace, metrics[kind])
+        )
+        return weights_line.layer, weights_line.head
 
     heads = {kind: head_of(kind) for kind in trace.kinds}
     queries, keys, values, outputs, scores = (
         trace.detail("encoder", name)[heads["encoder"]] for name in ("queries", "keys", "values", "outputs", "scores")
     )
-    attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], seen=trace.encoder_mask[row])
+    attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], allowed=trace.encoder_mask[row])
     strongest = np.argsort(-attention.numbers, kind="stable")[:VALUE_COUNT].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
     # The stream after each layer, without the states between sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
-    back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])
-    found = Line("weights", "source", trace.cross[heads["cross"]][step], seen=trace.cross_mask[step])
+    back = Line("weights", "target", trace.decoder[heads["decoder"]][step], allowed=trace.decoder_mask[step])
+    weights_line = Line("weights", "source", trace.cross[heads["cross"]][step], allowed=trace.cross_mask[step])
     likely = np.exp(trace.candidate_log_probs[step])
     return (
         Frame("words", word, (Line("tokens", "words", np.array([len(group) for group in source.rows])),)),
@@ -141,7 +143,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         ),
         Frame("layers", row, (Line("similarity", "layers", similarity),)),
         frame("mask", "decoder", back),
-        frame("cross", "cross", found),
+        frame("cross", "cross", weights_line),
         Frame("next", step, (Line("probabilities", "vocabulary", likely, at=trace.candidate_ids[step]),)),
         Frame("again", step, (Line("probabilities", "predicted", np.exp(trace.log_probs)),)),
     )

@@ -28,14 +28,14 @@ class SentenceWords:
         rows: query positions of each word: the word's own positions in the encoder, the steps that wrote the word in
             the decoder.
         columns: key positions of each word; empty for a translation's last word if the decoder never read it.
-        spoken: whether each word contains a letter or a digit.
+        has_letters: whether each word contains a letter or a digit.
     """
 
     text: str
     tokens: tuple[tuple[Token, ...], ...]
     rows: tuple[Group, ...]
     columns: tuple[Group, ...]
-    spoken: tuple[bool, ...]
+    has_letters: tuple[bool, ...]
 
     def spelling(self, word: int) -> str:
         """Return the text of a word, without spaces around it."""
@@ -53,7 +53,7 @@ class WordLink:
         layer, head: 0-based layer and head.
         weight: attention from one word to the other, 0 to 1: summed over the column's keys, averaged over the row's
             queries.
-        beyond: `weight` minus the head's usual weight.
+        excess: `weight` minus the head's usual weight.
     """
 
     kind: Kind
@@ -62,7 +62,7 @@ class WordLink:
     layer: int
     head: int
     weight: float
-    beyond: float
+    excess: float
 
 
 def source_words(trace: Trace) -> SentenceWords:
@@ -100,12 +100,12 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
         The links of all given attention kinds.
     """
     source, target = source_words(trace), target_words(trace)
-    found: list[WordLink] = []
-    for kind, measured in metrics.items():
+    links: list[WordLink] = []
+    for kind, kind_metrics in metrics.items():
         rows = source if kind == "encoder" else target
         columns = target if kind == "decoder" else source
-        found += _links(trace, kind, rows, columns, head_names(measured))
-    return tuple(sorted(found, key=lambda link: -link.beyond))
+        links += _links(trace, kind, rows, columns, head_names(kind_metrics))
+    return tuple(sorted(links, key=lambda link: -link.excess))
 
 
 def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[WordLink], list[WordLink]]]:
@@ -115,13 +115,13 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
         For each word, the links from the word and the links to the word. A key is a pair: whether the word is in the
         source, and the word's 0-based index in its sentence.
     """
-    found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
+    links_of_word: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
-        looks, _ = found[link.kind == "encoder", link.row]
-        _, looked = found[link.kind != "decoder", link.column]
+        looks, _ = links_of_word[link.kind == "encoder", link.row]
+        _, looked = links_of_word[link.kind != "decoder", link.column]
         looks.append(link)
         looked.append(link)
-    return found
+    return links_of_word
 
 
 def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
@@ -135,7 +135,7 @@ def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
     if not source.columns or not target.rows:
         return [-1] * len(source.columns), [-1] * len(target.rows)
     weights = merge_words(trace.cross.mean(axis=(0, 1)), target.rows, source.columns)
-    both = np.outer(target.spoken, source.spoken)
+    both = np.outer(target.has_letters, source.has_letters)
     weights = np.where(both, weights, -1.0)
     of_source, of_target = (np.where(both.any(axis=axis), weights.argmax(axis=axis), -1).tolist() for axis in (0, 1))
     return of_source, of_target
@@ -144,20 +144,22 @@ def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
 def _links(
     trace: Trace, kind: Kind, rows: SentenceWords, columns: SentenceWords, names: Sequence[Sequence[Sequence[str]]]
 ) -> list[WordLink]:
-    seen = [at for at, group in enumerate(columns.columns) if group]
-    if not rows.rows or not seen:
+    read_columns = [at for at, group in enumerate(columns.columns) if group]
+    if not rows.rows or not read_columns:
         return []
     attention = trace.attention(kind)
     queries = _with_symbols(rows.rows, attention.shape[-2])
-    keys = _with_symbols([columns.columns[at] for at in seen], attention.shape[-1])
+    keys = _with_symbols([columns.columns[at] for at in read_columns], attention.shape[-1])
     weights = merge_words(attention, queries, keys).astype(np.float64)
     mask = merge_mask(trace.mask(kind), queries, keys)
     same = kind != "cross"
     # In the decoder, the step at a position writes the token that is read at the next position.
     distance = np.arange(len(keys))[None, :] - np.arange(len(queries))[:, None] - (kind == "decoder")
     beyond = weights - _usual_weight(weights, mask, distance, same=same)
-    words = np.ix_([queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in seen])
-    counts = mask[words] & np.array(rows.spoken)[:, None] & np.array(columns.spoken)[seen][None, :]
+    words = np.ix_(
+        [queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in read_columns]
+    )
+    counts = mask[words] & np.array(rows.has_letters)[:, None] & np.array(columns.has_letters)[read_columns][None, :]
     if same:
         counts &= np.abs(distance[words]) > 1
     weights, beyond = weights[..., *words], beyond[..., *words]
@@ -173,7 +175,7 @@ def _links(
             WordLink(
                 kind,
                 int(row),
-                seen[column],
+                read_columns[column],
                 layer,
                 head,
                 float(weights[layer, head, row, column]),
@@ -185,8 +187,8 @@ def _links(
 
 def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
     """Return the groups, and a group for each of `count` positions that is in none of them, in order."""
-    known = {position for group in groups for position in group}
-    return sorted([*groups, *((position,) for position in range(count) if position not in known)])
+    grouped = {position for group in groups for position in group}
+    return sorted([*groups, *((position,) for position in range(count) if position not in grouped)])
 
 
 def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
@@ -202,15 +204,15 @@ def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *
     Returns:
         The larger of the two means, [..., R, C]; 0 where no other row may look.
     """
-    seen = weights * mask
+    masked_weights = weights * mask
     on_word = mask & (distance != 0) if same else mask
     total = (weights * on_word).sum(axis=-2, keepdims=True) - weights * on_word
     habit = total / np.maximum(on_word.sum(axis=0) - on_word, 1)
     if same:
         step = (distance - distance.min()).ravel()
         count = np.bincount(step, weights=mask.ravel())[step].reshape(mask.shape)
-        sums = [np.bincount(step, weights=each)[step] for each in seen.reshape(-1, mask.size)]
-        others = np.reshape(sums, weights.shape) - seen
+        sums = [np.bincount(step, weights=each)[step] for each in masked_weights.reshape(-1, mask.size)]
+        others = np.reshape(sums, weights.shape) - masked_weights
         habit = np.maximum(habit, others / np.maximum(count - 1, 1))
     return habit
 

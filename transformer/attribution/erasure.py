@@ -78,8 +78,8 @@ def erased_log_probs(
             read = memory[[sources[each.encoder_part()] for each in part]]
             edits = edits_of(part, model.config, device=device)
             hidden = model.decode(prefix.expand(len(part), -1), read, edits=edits)
-            found = [objective(model, hidden, trace, [target], log_probs=True) for target in targets]
-            results.append(torch.stack(found, dim=1).cpu().double().numpy())
+            log_probs = [objective(model, hidden, trace, [target], log_probs=True) for target in targets]
+            results.append(torch.stack(log_probs, dim=1).cpu().double().numpy())
             check_cancelled()
     return np.concatenate(results)[[distinct[each] for each in wanted]]
 

@@ -40,13 +40,13 @@ class FrozenFunctions(TorchFunctionMode):
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
-        taken = {
+        replacements = {
             "linear": self.linear,
             "layer_norm": self.layer_norm,
             "softmax": self.softmax,
             "scaled_dot_product_attention": self.attention,
         }
-        return taken.get(name, func)(*args, **kwargs)
+        return replacements.get(name, func)(*args, **kwargs)
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         y = F.linear(x, weight)

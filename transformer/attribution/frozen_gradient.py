@@ -32,8 +32,8 @@ def frozen_gradient(run: TracedRun, targets: Sequence[Target]) -> Attribution:
         batches.append(_logit_terms(run.model, trace, targets[start : start + per_batch]))
         check_cancelled()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    named = dict(zip(REMAINDERS, remainders, strict=True))
-    return attribution_of_tokens("frozen_gradient", trace, targets, source, prefix, total, named)
+    remainders_by_name = dict(zip(REMAINDERS, remainders, strict=True))
+    return attribution_of_tokens("frozen_gradient", trace, targets, source, prefix, total, remainders_by_name)
 
 
 def _logit_terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:

@@ -64,11 +64,11 @@ def objective(
     """
     if len(targets) == 1:
         targets = list(targets) * len(hidden)
-    rows, positions, taken, others = [], [], [], []
+    rows, positions, ids, others = [], [], [], []
     for row, target in enumerate(targets):
         rows += [row] * len(target.positions)
         positions += target.positions
-        taken += [trace.predicted_tokens[position].id for position in target.positions]
+        ids += [trace.predicted_tokens[position].id for position in target.positions]
         # A target without an alternative token is compared with id -1, which has the score 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)
@@ -77,7 +77,7 @@ def objective(
         scores = model.generator(read)  # [N, D] -> [N, V]
     if log_probs:
         scores = scores.log_softmax(dim=-1)
-    score = _scores_of_ids(scores, taken) - _scores_of_ids(scores, others)
+    score = _scores_of_ids(scores, ids) - _scores_of_ids(scores, others)
     return score.new_zeros(len(hidden)).index_add(0, index, score)
 
 

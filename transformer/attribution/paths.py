@@ -77,10 +77,10 @@ def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Nod
         receiver: node at the end of the path.
         wrote: contribution of the sender, [D].
     """
-    frozen, crosses = run.at(place), place.part == "cross_attention"
+    frozen, is_cross = run.at(place), place.part == "cross_attention"
     x = frozen.before.copy()
     memory = None
-    if crosses:
+    if is_cross:
         last = run.last["encoder"].copy()
         last[read] -= wrote
         memory = run.stack_output("encoder", last[None])
@@ -88,16 +88,16 @@ def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Nod
         x[read] -= wrote
     notes = Notes()
     run.run(place, x[None], memory, notes)
-    noted = select(notes.values, place.part)
-    at, written = receiver.position, frozen.written.sum(axis=0)[receiver.position] + frozen.bias
+    values = select(notes.values, place.part)
+    at, output = receiver.position, frozen.written.sum(axis=0)[receiver.position] + frozen.bias
     if place.kind is None:
         contract = run.weights.linear(f"{place.stack}_layers.{place.layer}.feed_forward.contract")
-        written = noted["hidden"][0, at] @ contract.matrix + contract.bias
+        output = values["hidden"][0, at] @ contract.matrix + contract.bias
     else:
         projections = run.weights.attention(place.kind, place.layer)
         head = receiver.head or 0
-        written = written - frozen.written[head, at] + noted["outputs"][0, head, at] @ projections.output[head]
-    return run.after(place, frozen.before[at] + written)
+        output = output - frozen.written[head, at] + values["outputs"][0, head, at] @ projections.output[head]
+    return run.after(place, frozen.before[at] + output)
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:

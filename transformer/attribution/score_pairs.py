@@ -52,10 +52,10 @@ class ScorePairs:
         """
         rows = _largest_groups(abs(self.scores).sum(axis=1), count)
         columns = _largest_groups(abs(self.scores).sum(axis=0), count)
-        kept = np.add.reduceat(self.scores[np.concatenate(rows)], _group_starts(rows), axis=0)
-        kept = np.add.reduceat(kept[:, np.concatenate(columns)], _group_starts(columns), axis=1)
+        row_sums = np.add.reduceat(self.scores[np.concatenate(rows)], _group_starts(rows), axis=0)
+        row_sums = np.add.reduceat(row_sums[:, np.concatenate(columns)], _group_starts(columns), axis=1)
         query = [self.query_parts[each[0]] if len(each) == 1 else None for each in rows]
-        return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], kept
+        return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], row_sums
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
@@ -65,22 +65,22 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
     )
     streams, frozen = run.streams_before(place), run.at(place)
     projections = run.weights.attention(kind, layer)
-    looking = _stream_parts(streams[place.stack], frozen.looks, query) @ projections.query[head]
-    seen = _stream_parts(streams[place.reads], frozen.read, key) @ projections.key[head]
+    looking = _stream_parts(streams[place.stack], frozen.query_norm, query) @ projections.query[head]
+    key_vectors = _stream_parts(streams[place.reads], frozen.read, key) @ projections.key[head]
     looking[-1] += projections.query_bias[head]
-    seen[-1] += projections.key_bias[head]
+    key_vectors[-1] += projections.key_bias[head]
     relative, distance = NO_POSITIONS, 0.0
     if kind != "cross":
         relative = relative_positions(run.weights.config, len(run.last[place.stack]))
     if relative.angles is not None:
-        looking, seen = (
+        looking, key_vectors = (
             turn(part, np.broadcast_to(relative.angles[at], (len(part), part.shape[1] // 2)))
-            for part, at in ((looking, query), (seen, key))
+            for part, at in ((looking, query), (key_vectors, key))
         )
     if relative.biases is not None:
         distance = float(relative.biases[head, query, key])
     names = (*streams[place.stack].names, BIASES), (*streams[place.reads].names, BIASES)
-    return ScorePairs(*names, looking @ seen.T / math.sqrt(seen.shape[1]), distance)
+    return ScorePairs(*names, looking @ key_vectors.T / math.sqrt(key_vectors.shape[1]), distance)
 
 
 def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:

@@ -89,6 +89,6 @@ def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, b
     """
     values, backward = Notes(), Notes()
     logits, saved = transformer(parameters, config, batch.source, batch.target, batch.source_mask, values)
-    found, loss_saved = cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)
+    loss, loss_saved = cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)
     uses = transformer_backward(cross_entropy_backward(loss_saved), saved, config, backward)
-    return Gradients(found, values.values, backward.values, uses, sum_tied(uses, config))
+    return Gradients(loss, values.values, backward.values, uses, sum_tied(uses, config))

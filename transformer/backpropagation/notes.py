@@ -77,11 +77,11 @@ class Notes:
         return notes
 
 
-def select(named: Mapping[str, T], part: str) -> dict[str, T]:
+def select(arrays: Mapping[str, T], part: str) -> dict[str, T]:
     """Return the entries that belong to a part, under their names within the part."""
-    return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
+    return {name.removeprefix(f"{part}."): each for name, each in arrays.items() if name.startswith(f"{part}.")}
 
 
-def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
+def prefix(part: str, arrays: Mapping[str, T]) -> dict[str, T]:
     """Add a part's name in front of the entries' names, the inverse of `select`."""
-    return {f"{part}.{name}": each for name, each in named.items()}
+    return {f"{part}.{name}": each for name, each in arrays.items()}

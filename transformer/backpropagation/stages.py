@@ -23,23 +23,23 @@ EMBEDDING_TITLES = {"source": "from the sentence", "target": "from the translati
 GENERATOR_TITLE = "from the generator"
 
 
-def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
+def stages(computed: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
     """Return all stages, from the logits back to the tokens.
 
     Args:
-        found: gradients, which also determine the layers to show.
+        computed: gradients, which also determine the layers to show.
         head: 0-based index of the head whose attention is shown.
     """
-    builder = StageBuilder(found, head)
+    builder = StageBuilder(computed, head)
     return (*_generator(builder), *_stack(builder, "decoder"), *_stack(builder, "encoder"))
 
 
 def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
     """Yield the stages from the loss to the decoder output."""
-    found, batch = builder.found, builder.found.batch
-    _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
+    computed, batch = builder.gradients, builder.gradients.batch
+    _, saved = cross_entropy(computed.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
-    d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
+    d_logits, hidden = computed.gradients["logits"][0], computed.values["hidden"][0]
     yield builder.stage(
         "logits",
         "logits",
@@ -48,8 +48,8 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
         "logits",
         Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
     )
-    if found.config.output_bias:
-        tokens = list(found.rows["generator.bias"])
+    if computed.config.output_bias:
+        tokens = list(computed.rows["generator.bias"])
         yield builder.table(
             "bias",
             "bias of the generator",
@@ -58,8 +58,8 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
             "generator.bias",
             Product(("dz", d_logits[:, tokens].T), ("1", np.ones((len(hidden), 1))), "T"),
         )
-    if found.config.tied_embeddings == "none":
-        tokens = list(found.rows["generator.weight"])
+    if computed.config.tied_embeddings == "none":
+        tokens = list(computed.rows["generator.weight"])
         yield builder.table(
             "weight",
             "weights of the generator",
@@ -74,15 +74,17 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
         r"dy = dz\, W",
         "B, T, D",
         "hidden",
-        Product(("dz", d_logits), ("W", found.generator), "V"),
+        Product(("dz", d_logits), ("W", computed.generator), "V"),
     )
 
 
 def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the stages from a stack's output to its embeddings."""
-    found, config = builder.found, builder.found.config
+    computed, config = builder.gradients, builder.gradients.config
     layer, depth = (
-        (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
+        (computed.layers[0], config.encoder_layers)
+        if stack == "encoder"
+        else (computed.layers[1], config.decoder_layers)
     )
     builder = builder.at(stack, stack)
     rows, side = builder.rows, SIDES[stack]
@@ -94,11 +96,11 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             r"dV_\ell W^V_\ell{}^\top\right)",
             f"B, {rows}, D",
             "memory",
-            Sum({f"decoder layer {number + 1}": each for number, each in enumerate(found.sent_back)}),
+            Sum({f"decoder layer {number + 1}": each for number, each in enumerate(computed.memory_gradients)}),
         )
     last = f"{stack}_layers.{depth - 1}.feed_forward.after"
     if config.norm == "pre":
-        d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
+        d_output = computed.gradients["memory" if stack == "encoder" else "hidden"][0]
         yield from norm_parameters(builder.at(f"{stack}.output", stack), f"{stack}_norm", last, d_output)
         yield builder.stage(
             "output.norm",
@@ -130,7 +132,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             None,
         )
     if config.embedding_norm:
-        read = found.gradients[f"{side}.input"][0]
+        read = computed.gradients[f"{side}.input"][0]
         yield from norm_parameters(builder.at(f"{stack}.input", stack), f"{side}_norm", f"{side}.summed", read)
         yield builder.stage(
             "summed",
@@ -140,7 +142,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             f"{side}.summed",
             Sum(norm_terms(builder, f"{side}_norm", f"{side}.summed", read)),
         )
-    d_input = found.gradients[f"{side}.summed"][0]
+    d_input = computed.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
         yield builder.stage(
@@ -167,19 +169,21 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
 
 def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
     """Yield the stage with the embedding rows of the pair's tokens; a shared table has one stage for all uses."""
-    found, tied = builder.found, SHARED_PARAMETERS[builder.found.config.tied_embeddings]
+    computed, tied = builder.gradients, SHARED_PARAMETERS[builder.gradients.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
         return
     uses = [name, *(use for use, table in tied.items() if table == name)]
     parts = {}
-    for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
+    for side, ids in (("source", computed.batch.source), ("target", computed.batch.target)):
         if f"{side}_embedding.weight" in uses:
             # [N, positions] x [positions, D]: each table row gets the sum over all positions that have the row's token.
-            places = np.equal.outer(found.rows[name], ids[0]).astype(float)
-            parts[EMBEDDING_TITLES[side]] = places @ found.gradients[f"{side}.tokens"][0]
+            places = np.equal.outer(computed.rows[name], ids[0]).astype(float)
+            parts[EMBEDDING_TITLES[side]] = places @ computed.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:
-        parts[GENERATOR_TITLE] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
+        parts[GENERATOR_TITLE] = (
+            computed.gradients["logits"][0][:, list(computed.rows[name])].T @ computed.values["hidden"][0]
+        )
     yield builder.table(
         "table",
         "embedding table",

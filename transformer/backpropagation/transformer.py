@@ -62,7 +62,7 @@ def transformer(
         notes: receives every intermediate result.
     """
     parameters = with_tied(parameters, config)
-    seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    source_allowed = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
     not_later = np.tri(target.shape[1], dtype=bool)  # [T, T]
 
     # 1. encoder
@@ -78,7 +78,7 @@ def transformer(
     encoder_saved = []
     for number in range(config.encoder_layers):
         name = f"encoder_layers.{number}"
-        x, saved = encoder_layer(x, select(parameters, name), config, seen, notes.of(name))
+        x, saved = encoder_layer(x, select(parameters, name), config, source_allowed, notes.of(name))
         encoder_saved.append(saved)
     memory, encoder_norm = _normalised("encoder", x, parameters, there=config.norm == "pre")
     memory = notes.note("memory", memory)
@@ -96,7 +96,7 @@ def transformer(
     decoder_saved = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}"
-        x, saved = decoder_layer(x, memory, select(parameters, name), config, not_later, seen, notes.of(name))
+        x, saved = decoder_layer(x, memory, select(parameters, name), config, not_later, source_allowed, notes.of(name))
         decoder_saved.append(saved)
     hidden, decoder_norm = _normalised("decoder", x, parameters, there=config.norm == "pre")
 
@@ -200,5 +200,5 @@ def _normalised_backward(
     """Return the gradient dx [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
-    found = layer_norm_backward(grad, saved)
-    return found.x, {f"{name}_norm.weight": found.gain, f"{name}_norm.bias": found.bias}
+    gradients = layer_norm_backward(grad, saved)
+    return gradients.x, {f"{name}_norm.weight": gradients.gain, f"{name}_norm.bias": gradients.bias}

@@ -71,11 +71,11 @@ class ModelFolder:
         Empty if the file is missing or is not UTF-8.
         """
         try:
-            text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
+            text, is_whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
         except (OSError, ValueError):
             return ()
         # The last line may be incomplete.
-        lines = text.splitlines() if whole else text.splitlines()[:-1]
+        lines = text.splitlines() if is_whole else text.splitlines()[:-1]
         return tuple(line.strip() for line in lines if line.strip())
 
 
@@ -84,11 +84,11 @@ def model_folders() -> dict[str, ModelFolder]:
 
     Each group is sorted. If two translators have the same name, the first is kept.
     """
-    found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
+    folders = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
         if not is_language_model(path):
-            found.setdefault(name, _inspect(name, path, _modification_times(path), _translator))
-    return found
+            folders.setdefault(name, _inspect(name, path, _modification_times(path), _translator))
+    return folders
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
@@ -96,12 +96,12 @@ def language_model_folders() -> dict[str, ModelFolder]:
 
     The shipped language model may not be installed.
     """
-    found: dict[str, ModelFolder] = {}
+    folders: dict[str, ModelFolder] = {}
     shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
-    own = ((name, path) for name, path in _models() if is_language_model(path))
-    for name, path in (*shipped, *own):
-        found.setdefault(name, _inspect(name, path, _modification_times(path), _language_model))
-    return found
+    own_models = ((name, path) for name, path in _models() if is_language_model(path))
+    for name, path in (*shipped, *own_models):
+        folders.setdefault(name, _inspect(name, path, _modification_times(path), _language_model))
+    return folders
 
 
 def is_language_model(path: Path) -> bool:
@@ -116,12 +116,12 @@ def model_folder(name: str) -> ModelFolder:
     Raises:
         CheckpointError: the translator does not exist or cannot be used.
     """
-    found = model_folders().get(name)
-    if found is None:
+    folder = model_folders().get(name)
+    if folder is None:
         raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN_FOLDER}` and try again.")
-    if found.problem:
-        raise CheckpointError(found.problem)
-    return found
+    if folder.problem:
+        raise CheckpointError(folder.problem)
+    return folder
 
 
 def _models() -> Iterator[tuple[str, Path]]:
@@ -187,9 +187,9 @@ def _inspect(
     if not NAME.fullmatch(name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
+        inspected = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
-        return found if any((folder / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
+        return inspected if any((folder / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
         return useless(f"its {CONFIG} is missing")
     except OSError as error:
@@ -228,7 +228,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 def _codes(path: Path) -> tuple[str, ...]:
     """Return the language codes of a folder's vocabulary; empty if a file is invalid, which loading will report."""
     try:
-        own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
-        return own or target_codes(read_small_json(path / IDS))
+        codes = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
+        return codes or target_codes(read_small_json(path / IDS))
     except (OSError, ValueError):
         return ()

@@ -15,14 +15,14 @@ TAG = re.compile(r"<[^<>]*>")
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
-def add_shortened_note(beginning: str, whole: bool) -> str:
+def add_shortened_note(beginning: str, is_whole: bool) -> str:
     """Append a note to a card that has been cut off.
 
     Args:
         beginning: the card, or its beginning.
-        whole: whether `beginning` is the whole card.
+        is_whole: whether `beginning` is the whole card.
     """
-    return beginning if whole else beginning + SHORTENED_NOTE
+    return beginning if is_whole else beginning + SHORTENED_NOTE
 
 
 def without_media(card: str) -> str:

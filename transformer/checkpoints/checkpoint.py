@@ -120,10 +120,10 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
         CheckpointError: a file is missing or damaged, the files do not belong together, memory is insufficient, or the
             model is not a translator.
     """
-    written = read_text(files_of_model(folder) / CONFIG)
-    config = _config(folder, written)
+    config_text = read_text(files_of_model(folder) / CONFIG)
+    config = _config(folder, config_text)
     _check_translates(folder, config)
-    return _read_ours(folder, config, written)
+    return _read_ours(folder, config, config_text)
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
@@ -138,14 +138,14 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
         DeviceError: the device is not available, or has too little memory for the model.
     """
     device = chosen_device(device)
-    written = read_text(files_of_model(folder) / CONFIG)
-    if _is_gpt2(written):
+    config_text = read_text(files_of_model(folder) / CONFIG)
+    if _is_gpt2(config_text):
         loaded = _read_gpt2(folder)
     else:
-        config = _config(folder, written)
+        config = _config(folder, config_text)
         if config.kinds != ("decoder",):
             raise CheckpointError(f"The model in {folder} is not a language model, because it has an encoder.")
-        loaded = _read_ours(folder, config, written)
+        loaded = _read_ours(folder, config, config_text)
     with device_errors_explained(device):
         return replace(loaded, model=loaded.model_on(device), device=device)
 
@@ -172,9 +172,9 @@ def weights_of(model: Transformer, device: str) -> Weights:
     Raises:
         DeviceError: the device ran out of memory.
     """
-    named = model.named_parameters(remove_duplicate=False)
+    named_parameters = model.named_parameters(remove_duplicate=False)
     with device_errors_explained(device):
-        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named_parameters})
 
 
 def _read_gpt2(folder: Path) -> LanguageModel:
@@ -189,18 +189,18 @@ def _read_gpt2(folder: Path) -> LanguageModel:
     )
 
 
-def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
+def _read_ours(folder: Path, config: TransformerConfig, config_text: str) -> Checkpoint[Any]:
     """Load a model made by `transformer.training` or `transformer.interop`.
 
     Args:
         folder: as in `load_checkpoint`.
         config: model configuration.
-        written: content of config.json, for the checksum.
+        config_text: content of config.json, for the checksum.
     """
     path, folder = folder, files_of_model(folder)
     if path == folder:
         one_file = not (folder / SYMBOLS).exists()
-        weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
+        weights = read_weights(folder, config_text, _sizes(config), vocabulary=VOCABULARY if one_file else "")
     else:
         weights = read_step_weights(path, VOCABULARY)
     tokenizer, languages = _vocabulary_and_languages(folder)
@@ -224,18 +224,18 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
     )
 
 
-def _is_gpt2(written: str) -> bool:
+def _is_gpt2(config_text: str) -> bool:
     """Whether a config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
     try:
-        values = json.loads(written)
+        values = json.loads(config_text)
     except (ValueError, RecursionError):
         return False
     return isinstance(values, dict) and "model_type" in values
 
 
-def _config(folder: Path, written: str) -> TransformerConfig:
+def _config(folder: Path, config_text: str) -> TransformerConfig:
     try:
-        return TransformerConfig.from_json(written)
+        return TransformerConfig.from_json(config_text)
     except ValueError as error:
         raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {REPAIR_ADVICE}") from error
 

@@ -179,20 +179,20 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
     Raises:
         ValueError: a parameter is missing, unknown, or contradicts another or config.json.
     """
-    found: dict[str, Tensor] = {}
+    own_weights: dict[str, Tensor] = {}
     for name, tensor in folder.weights(allow_pickle=False, left_out=CAUSAL_MASK).items():
         # Old weight files omit the prefix in parameter names.
         short = name.removeprefix(PREFIX)
-        if short in found:
+        if short in own_weights:
             raise ValueError(f"the weights have {short} twice, with and without {PREFIX!r}")
-        found[short] = tensor
+        own_weights[short] = tensor
 
     def taken(name: str) -> Tensor:
-        if name not in found:
+        if name not in own_weights:
             raise ValueError(f"the weights have no {name}; fetch the folder again")
-        return found.pop(name)
+        return own_weights.pop(name)
 
-    output = found.pop(OUTPUT, None)
+    output = own_weights.pop(OUTPUT, None)
     weights = {OWN_EMBEDDING: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not boolean_setting(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
@@ -202,17 +202,17 @@ def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: Transf
     for kind in ("weight", "bias"):
         weights[f"decoder_norm.{kind}"] = taken(f"ln_f.{kind}")
         for layer in range(config.decoder_layers):
-            for ours, theirs in NORMS.items():
-                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = taken(f"h.{layer}.{theirs}.{kind}")
-            for ours, theirs in LINEAR.items():
+            for own_name, gpt2_name in NORMS.items():
+                weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = taken(f"h.{layer}.{gpt2_name}.{kind}")
+            for own_name, gpt2_name in LINEAR.items():
                 # [inputs, outputs] -> [outputs, inputs]; a bias has one axis.
-                matrix = taken(f"h.{layer}.{theirs}.{kind}")
+                matrix = taken(f"h.{layer}.{gpt2_name}.{kind}")
                 turned = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
-                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
+                weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
                 # Scores are proportional to the queries, which come from the projection's first rows.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
-    if found:
-        raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")
+    if own_weights:
+        raise ValueError(f"it has the tensor {min(own_weights)}, which no GPT-2 model has")
     return weights

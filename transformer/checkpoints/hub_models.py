@@ -46,21 +46,22 @@ class HubModel:
         return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN_FOLDER}/{self.folder}"
 
     @property
-    def needs(self) -> str:
+    def requirements(self) -> str:
         """Text for the user about the disk space and memory that the model needs."""
-        held, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
+        resident, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
         return (
-            f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(held)} of memory, and up to "
+            f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(resident)} of memory, and up "
+            "to "
             f"{gigabytes(loading)} while it is loaded"
         )
 
 
 def hub_models() -> dict[str, HubModel]:
     """Return all listed models by folder name: models from English first, then models into English."""
-    found = [HubModel("en", code) for code in FROM_ENGLISH.split()]
-    found += [HubModel(code, "en") for code in TO_ENGLISH.split()]
-    found.sort(key=lambda each: (each.source != "en", str(each)))
-    return {each.folder: each for each in found}
+    models = [HubModel("en", code) for code in FROM_ENGLISH.split()]
+    models += [HubModel(code, "en") for code in TO_ENGLISH.split()]
+    models.sort(key=lambda each: (each.source != "en", str(each)))
+    return {each.folder: each for each in models}
 
 
 def model_for(source: str) -> HubModel:

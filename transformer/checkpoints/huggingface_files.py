@@ -121,9 +121,9 @@ class HuggingFaceFolder:
         Raises:
             CheckpointError: there are no weights, or the index of a split file is invalid.
         """
-        for whole, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
-            if self.has(whole):
-                return (whole,)
+        for single_file, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
+            if self.has(single_file):
+                return (single_file,)
             if self.has(index):
                 places = self.json(index).get("weight_map")
                 names = list(places.values()) if isinstance(places, dict) else []

@@ -89,12 +89,12 @@ class Curve:
             check_curve(text)
         except ValueError as error:
             raise self._unusable(str(error)) from error
-        kept = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
-        if not kept:
+        remaining = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
+        if not remaining:
             self.path.unlink(missing_ok=True)
             return
         with atomic_file(self.path) as unfinished:
-            _append(unfinished, kept)
+            _append(unfinished, remaining)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
         """Append a row of formatted values; `validation` is None if the step had no validation."""

@@ -121,11 +121,11 @@ def read_weights(
     with reading_errors_explained(folder / WEIGHTS), open_tensors(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        found = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
+        shapes = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
         floating = all(part.get_dtype() in FLOAT_TYPES for part in slices.values())
     if vocabulary:
         _check_vocabulary(folder / vocabulary, metadata)
-    _check_shapes(sizes, found, folder)
+    _check_shapes(sizes, shapes, folder)
     with reading_errors_explained(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
     # The checksum covers the JSON as formatted by `to_json`, so later changes of white space do not matter.
@@ -135,8 +135,8 @@ def read_weights(
             f"The weights or {CONFIG} in {folder} were altered after they were saved. {REPAIR_ADVICE}"
         )
     _check_finite(weights if floating else None, folder)
-    named = {current_name(name): tensor for name, tensor in weights.items()}
-    return SealedWeights(named, metadata.get("tokenizer"))
+    current_weights = {current_name(name): tensor for name, tensor in weights.items()}
+    return SealedWeights(current_weights, metadata.get("tokenizer"))
 
 
 def read_step(path: Path, advice: str) -> dict[str, Tensor]:
@@ -150,12 +150,12 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
         FileNotFoundError: the file does not exist.
         ValueError: the file is damaged, or its weights are not from the step in the file name.
     """
-    found = read_sealed(path, {"step"}, advice)
+    sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
-    if name is None or found.notes != {"step": int(name[1])}:
+    if name is None or sealed.notes != {"step": int(name[1])}:
         step = int(name[1]) if name else "any"
         raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
-    return {current_name(name): tensor for name, tensor in found.tensors.items()}
+    return {current_name(name): tensor for name, tensor in sealed.tensors.items()}
 
 
 def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
@@ -246,7 +246,7 @@ def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
 
 def _check_shapes(
     expected: Mapping[str, tuple[int, ...]],
-    found: Mapping[str, tuple[int, ...]],
+    actual: Mapping[str, tuple[int, ...]],
     folder: Path,
     *,
     complete: bool = False,
@@ -255,19 +255,19 @@ def _check_shapes(
 
     Args:
         expected: required shapes, by parameter name.
-        found: shapes in the file, by parameter name.
+        actual: shapes in the file, by parameter name.
         folder: model folder, for error messages.
         complete: whether weights not in `expected` are an error.
 
     Raises:
         CheckpointError: a weight is missing, is unknown, or has the wrong shape.
     """
-    names = {*expected, *found} if complete else {*expected}
-    wrong = sorted(name for name in names if expected.get(name) != found.get(name))
+    names = {*expected, *actual} if complete else {*expected}
+    wrong = sorted(name for name in names if expected.get(name) != actual.get(name))
     if wrong:
         raise CheckpointError(
             f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')}, "
-            f"but is {found.get(wrong[0], 'absent')}. {REPAIR_ADVICE}"
+            f"but is {actual.get(wrong[0], 'absent')}. {REPAIR_ADVICE}"
         )
 
 

@@ -67,8 +67,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield the (source, target) pairs in a file; with `own`, the target is None, for the model's own translation.
+def rows_of(path: Path, *, own_translation: bool) -> Iterator[tuple[str, str | None]]:
+    """Yield the (source, target) pairs in a file; with `own_translation`, every target is None.
 
     Raises:
         FileNotFoundError: as in `read_lines`.
@@ -76,9 +76,9 @@ def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
     """
     for number, line in read_lines(path):
         source, tab, rest = line.partition("\t")
-        if not tab and not own:
+        if not tab and not own_translation:
             raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
-        yield source, None if own else rest.partition("\t")[0]
+        yield source, None if own_translation else rest.partition("\t")[0]
 
 
 def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translator) -> Aligner:
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     translator = Translator.load(options.model, options.device)
 
     def rows() -> Iterator[tuple[str, str | None]]:
-        for source, target in rows_of(options.pairs, own=options.own):
+        for source, target in rows_of(options.pairs, own_translation=options.own):
             yield in_language(translator, source, options.language) if options.language else source, target
 
     if options.heads:

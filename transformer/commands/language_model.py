@@ -98,19 +98,19 @@ def continue_texts(loaded: LanguageModel, options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     for beginning in beginnings or [""]:
-        found = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
-        print(found.text + ("" if found.complete else " …"))
+        continuation = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
+        print(continuation.text + ("" if continuation.complete else " …"))
 
 
 def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
     for text in texts:
-        found = score_text(loaded.model, loaded.tokenizer, text)
+        text_score = score_text(loaded.model, loaded.tokenizer, text)
         print(
-            f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
-            f"{found.bits_per_byte:.3f} bits per byte"
+            f"{text}\nlog-probability {text_score.log_prob:.2f}, perplexity {text_score.perplexity:.2f} per token, "
+            f"{text_score.bits_per_byte:.3f} bits per byte"
         )
-        for token, log_prob in zip(found.tokens, found.log_probs, strict=True):
-            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(token, found.text)))}")
+        for token, log_prob in zip(text_score.tokens, text_score.log_probs, strict=True):
+            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(token, text_score.text)))}")
 
 
 def measure_likelihood(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
@@ -121,13 +121,15 @@ def measure_likelihood(loaded: LanguageModel, data: Sequence[Path], baseline: Se
     print(f"this model: {evaluate(loaded, texts)}")
     if baseline:
         training = texts_of(without_held_out([pair for path in baseline for pair in read_pairs(path)], pairs))
-        for name, found in zip(("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True):
-            print(f"{name}: {found}")
+        for name, likelihood in zip(
+            ("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True
+        ):
+            print(f"{name}: {likelihood}")
 
 
 def name_heads(loaded: LanguageModel, output: Path | None) -> None:
     scores = head_scores(loaded.model)
-    found = {}
+    names_of_heads = {}
     for kind, name in NAMES.items():
         each = getattr(scores, kind)
         best_first = sorted(((float(score), index) for index, score in enumerate(each.flat)), reverse=True)
@@ -140,12 +142,12 @@ def name_heads(loaded: LanguageModel, output: Path | None) -> None:
                 for layer, head, score in places[:PRINTED_HEADS]
             )
         )
-        found[kind] = {
+        names_of_heads[kind] = {
             "named": [[layer + 1, head + 1, round(score, 4)] for layer, head, score in places if score > THRESHOLD],
             "scores": each.round(4).tolist(),
         }
     if output:
-        text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **found}, indent=1)
+        text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **names_of_heads}, indent=1)
         write_text(output, text + "\n")
 
 

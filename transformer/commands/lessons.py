@@ -32,7 +32,7 @@ def list_claims() -> None:
     for name, claim in sorted(CLAIMS.items()):
         parameters = [one if one in claim.required else f"{one} (optional)" for one in claim.parameters]
         print(
-            f"{name}\n  {claim.says}\n  parameters: {', '.join(parameters) or 'none'}\n"
+            f"{name}\n  {claim.statement}\n  parameters: {', '.join(parameters) or 'none'}\n"
             f"  values: {', '.join(claim.values)}"
         )
 

@@ -126,7 +126,7 @@ def measure(options: argparse.Namespace) -> None:
     translator = model_of(options)
     clock = ProgressReport(options.sentences, options.processes)
     with resumable(state, PART_SIZE):
-        found = measure_corpus(
+        metrics = measure_corpus(
             translator,
             options.sentences,
             state,
@@ -134,9 +134,9 @@ def measure(options: argparse.Namespace) -> None:
             cluster=options.cluster,
             report=clock.report,
         )
-    if found.skipped:
-        print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
-    statistics = Statistics(translator.version, found.sentences, found.heads)
+    if metrics.skipped:
+        print(f"{metrics.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
+    statistics = Statistics(translator.version, metrics.sentences, metrics.heads)
     write_text(options.output, statistics.to_json() + "\n")
     # Delete the state only after the result is written: writing can fail after half a day, for example on a full disk.
     state.unlink(missing_ok=True)
@@ -148,12 +148,12 @@ def match(options: argparse.Namespace) -> None:
     use_one_thread()
     first, second = model_of(options), Translator.load(options.other, options.device)
     with resumable(state, BATCH_SIZE):
-        found = match_heads(first, second, options.sentences, state, ProgressReport(options.sentences, 1).report)
-    if found.skipped:
-        print(f"{found.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
-    write_text(options.output, found.to_json() + "\n")
+        matches = match_heads(first, second, options.sentences, state, ProgressReport(options.sentences, 1).report)
+    if matches.skipped:
+        print(f"{matches.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
+    write_text(options.output, matches.to_json() + "\n")
     state.unlink(missing_ok=True)
-    print(describe_matches(found))
+    print(describe_matches(matches))
 
 
 def state_of(options: argparse.Namespace) -> Path:
@@ -167,9 +167,9 @@ def state_of(options: argparse.Namespace) -> Path:
 def gallery(options: argparse.Namespace) -> None:
     sentences, translator = read_sentences(options.sentences), model_of(options)
     traces = (translator.trace(sentence) for sentence in sentences)
-    found = gallery_of(traces, translator.version, translator.languages)
-    write_text(options.output, found.to_json() + "\n")
-    print(describe_gallery(found, translator.languages))
+    record = gallery_of(traces, translator.version, translator.languages)
+    write_text(options.output, record.to_json() + "\n")
+    print(describe_gallery(record, translator.languages))
 
 
 def means(options: argparse.Namespace) -> None:
@@ -192,13 +192,13 @@ def effects(options: argparse.Namespace) -> None:
     state = state_of(options)
     translator = model_of(options)
     with resumable(state, 1):
-        found = effects_of_file(translator, options.sentences, state, ProgressReport(options.sentences, 1).report)
-    if found.skipped:
-        print(f"{len(found.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
+        record = effects_of_file(translator, options.sentences, state, ProgressReport(options.sentences, 1).report)
+    if record.skipped:
+        print(f"{len(record.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
     with atomic_file(options.output) as new, new.open("wb") as file:
-        found.to_npz(file)
+        record.to_npz(file)
     state.unlink(missing_ok=True)
-    print(f"effects of every head on {len(found.texts)} sentences: {options.output}")
+    print(f"effects of every head on {len(record.texts)} sentences: {options.output}")
 
 
 def agreement(options: argparse.Namespace) -> None:
@@ -210,9 +210,9 @@ def agreement(options: argparse.Namespace) -> None:
 
 def paths(options: argparse.Namespace) -> None:
     sentences = read_sentences(options.sentences)
-    found = path_statistics(model_of(options), sentences)
-    write_text(options.output, found.to_json() + "\n")
-    print(describe_paths(found))
+    record = path_statistics(model_of(options), sentences)
+    write_text(options.output, record.to_json() + "\n")
+    print(describe_paths(record))
 
 
 def removal(options: argparse.Namespace) -> None:
@@ -238,10 +238,10 @@ def removal(options: argparse.Namespace) -> None:
     for point in quality_curves(options.model, translator.device, pairs, orders, every=options.every):
         print(f"{point.order}, {point.removed} removed: BLEU {point.bleu:.2f}, chrF {point.chrf:.2f}", flush=True)
         points.append(point)
-    found = RemovalQuality(
+    record = RemovalQuality(
         translator.version, "zero", options.data.name, len(pairs), pairs_digest(pairs), tuple(points)
     )
-    write_text(options.output, found.to_json() + "\n")
+    write_text(options.output, record.to_json() + "\n")
 
 
 COMMANDS = {

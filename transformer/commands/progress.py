@@ -40,8 +40,8 @@ class ProgressReport:
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:
             rate = (read - first) / (now - began)
-            left = timedelta(seconds=round((self._total - read) / rate))
-            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
+            remaining = timedelta(seconds=round((self._total - read) / rate))
+            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {remaining} left", file=sys.stderr)
             self._said = now
 
 

@@ -96,9 +96,11 @@ def show(options: argparse.Namespace) -> None:
     report(run)
     if options.ask is not None:
         last = run.with_weights(len(run.snapshots) - 1)
-        task, found = task_named(run.config.task), answer(run.config, last, options.ask)
-        verdict = "right" if found.right else f"wrong; the right answer is {task.write(found.item.target)}"
-        print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
+        task, task_answer = task_named(run.config.task), answer(run.config, last, options.ask)
+        verdict = (
+            "right" if task_answer.is_right else f"wrong; the right answer is {task.write(task_answer.item.target)}"
+        )
+        print(f"{task.write(task_answer.item.source)} -> {task.write(task_answer.written)} ({verdict})")
 
 
 @errors_without_traceback(ValueError, OSError)

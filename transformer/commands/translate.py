@@ -156,7 +156,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     trace = effect.free if options.target is None else effect.after
     change = mean_over_draws(effect.scores.change)
     if options.json:
-        drawn = {
+        draw_texts = {
             "seed": interventions.seed,
             "draws": draws,
             "reference": translator.means and translator.means.sentences,
@@ -165,10 +165,10 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
             "changes": effect.scores.change.tolist(),
             **{name: float(value) for name, value in vars(change).items()},
         }
-        print(json.dumps({**json.loads(trace.to_json()), "resampled": drawn}))
+        print(json.dumps({**json.loads(trace.to_json()), "resampled": draw_texts}))
         return trace
-    for written, count in Counter(effect.translations).most_common():
-        print(f"{count} of {draws} draws: {written}")
+    for translation, count in Counter(effect.translations).most_common():
+        print(f"{count} of {draws} draws: {translation}")
     read = "the translation with every head on" if options.target is None else "the translation that was given"
     print(
         f"The log-probability of {read} changes by {change.mean:+.4f} nats on average (95 % interval {change.low:+.4f} "
@@ -210,8 +210,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         )
     interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
     if options.patch or options.other:
-        taken = patched(translator, text, options)
-        interventions = replace(interventions, patches=taken.patches, other=taken.other)
+        changed = patched(translator, text, options)
+        interventions = replace(interventions, patches=changed.patches, other=changed.other)
     if options.mode == "resample":
         trace = resample(translator, text, interventions, options)
     else:

@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas ve
         try:
             reports = verify(path, load, options.model_dir)
         except (AtlasError, OSError, ValueError) as error:
-            says = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
-            print(f"error: {path.name}: {says}", file=sys.stderr)
+            message = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
+            print(f"error: {path.name}: {message}", file=sys.stderr)
             status = NOT_POSSIBLE
             continue
         for number, report in enumerate(reports, start=1):

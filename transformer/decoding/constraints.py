@@ -101,7 +101,7 @@ class AppliedConstraints:
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
         # Whether any row ends in the middle of a character, which is rare.
         self._begun = False
-        self._fewest = self._spelling.fewest(constraints.suppressed)
+        self._fewest = self._spelling.fewest_tokens(constraints.suppressed)
         # Results of `_tokens`, by spelling state and number of tokens left.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)

@@ -64,11 +64,11 @@ def check(experiment: Experiment, runs: Any) -> Report:
     if not claims:
         raise ExperimentError("The experiment claims no number.")
     stated = {id(part): _recompute(part, runs) for part in experiment.parts}
-    found = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
+    differences = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
     return Report(
         sum(int(np.size(claim.value)) for _, _, claim in claims),
         max(claim.tolerance for _, _, claim in claims),
-        tuple(filter(None, found)),
+        tuple(filter(None, differences)),
     )
 
 
@@ -90,21 +90,21 @@ def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[s
         raise ExperimentError(
             f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."
         )
-    what, found = ", ".join(filter(None, (part.label, name))), stated[name]
-    if isinstance(claim.value, str) or isinstance(found, str):
-        return "" if claim.value == found else f"{what}: claimed “{claim.value}”, measured “{found}”."
-    claimed, measured = np.array(claim.value, dtype=float), np.asarray(found, dtype=float)
-    if claimed.shape != measured.shape:
-        return f"{what}: claimed {_size(claimed)}, measured {_size(measured)}."
-    differs = np.abs(measured - claimed) > claim.tolerance * np.maximum(1, np.abs(claimed))
-    differs |= np.isnan(measured) != np.isnan(claimed)
+    what, result = ", ".join(filter(None, (part.label, name))), stated[name]
+    if isinstance(claim.value, str) or isinstance(result, str):
+        return "" if claim.value == result else f"{what}: claimed “{claim.value}”, measured “{result}”."
+    claimed, computed = np.array(claim.value, dtype=float), np.asarray(result, dtype=float)
+    if claimed.shape != computed.shape:
+        return f"{what}: claimed {_size(claimed)}, measured {_size(computed)}."
+    differs = np.abs(computed - claimed) > claim.tolerance * np.maximum(1, np.abs(claimed))
+    differs |= np.isnan(computed) != np.isnan(claimed)
     if not differs.any():
         return ""
     at = tuple(int(each) for each in np.argwhere(differs)[0])
     where = f", number {' / '.join(str(each + 1) for each in at)}" if at else ""
     others = int(differs.sum()) - 1
     return (
-        f"{what}{where}: claimed {claimed[at]:.6g}, measured {measured[at]:.6g}"
+        f"{what}{where}: claimed {claimed[at]:.6g}, measured {computed[at]:.6g}"
         + (f"; {others} more of {differs.size} differ" if others else "")
         + "."
     )

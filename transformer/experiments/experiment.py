@@ -111,10 +111,10 @@ class Experiment:
 
     def to_json(self) -> str:
         parts = [_WrittenRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
-        written = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
-        return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
+        file = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
+        return msgspec.json.format(msgspec.json.encode(file), indent=1).decode()
 
-    def carried(self) -> str:
+    def embedded_text(self) -> str:
         """Return the text that embeds the experiment in a figure file."""
         return MARK + base64.b64encode(zlib.compress(self.to_json().encode(), level=9)).decode()
 

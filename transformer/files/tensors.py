@@ -77,8 +77,8 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
     """
-    written = json.dumps(dict(notes))
-    write_tensors(path, tensors, {"format": FORMAT, "notes": written, "seal": _seal(tensors, written)})
+    encoded_notes = json.dumps(dict(notes))
+    write_tensors(path, tensors, {"format": FORMAT, "notes": encoded_notes, "seal": _seal(tensors, encoded_notes)})
 
 
 def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
@@ -104,10 +104,10 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
             f"the file {path} is damaged, or is from another version of Attention Atlas (its format is not {FORMAT}): "
             f"{advice}"
         )
-    written = metadata.get("notes", "")
-    if metadata.get("seal") != _seal(tensors, written):
+    encoded_notes = metadata.get("notes", "")
+    if metadata.get("seal") != _seal(tensors, encoded_notes):
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
-    notes = json.loads(written)
+    notes = json.loads(encoded_notes)
     if notes.keys() != set(names):
         raise ValueError(f"the file {path} does not have the content that its name says: {advice}")
     return SealedTensors(tensors, notes)

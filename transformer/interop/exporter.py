@@ -137,17 +137,17 @@ def _vocabulary(checkpoint: Checkpoint) -> dict[str, bytes]:
 
 def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     model, config = checkpoint.model, checkpoint.model.config
-    ours: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    parameters: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
     theirs: dict[str, Tensor]
     if config.tied_embeddings == "all":
-        theirs = {SHARED: ours["target_embedding.weight"]}
+        theirs = {SHARED: parameters["target_embedding.weight"]}
     else:
         theirs = {
-            ENCODER_EMBEDDING: ours["source_embedding.weight"],
-            DECODER_EMBEDDING: ours["target_embedding.weight"],
+            ENCODER_EMBEDDING: parameters["source_embedding.weight"],
+            DECODER_EMBEDDING: parameters["target_embedding.weight"],
         }
         if config.tied_embeddings == "none":
-            theirs[OUTPUT] = ours["generator.weight"]
+            theirs[OUTPUT] = parameters["generator.weight"]
     bias = model.generator.bias
     theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
     if config.positions != "sinusoidal_halves":
@@ -161,13 +161,13 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
             for kind in ("weight", "bias"):
                 for part in ATTENTION_PARTS[stack]:
                     attention = f"{place}.{ATTENTION[part]}"
-                    projections = ours[f"{ours_here}.{part}.in_projection.{kind}"].chunk(3)
+                    projections = parameters[f"{ours_here}.{part}.in_projection.{kind}"].chunk(3)
                     for name, projection in zip("qkv", projections, strict=True):
                         theirs[f"{attention}.{name}_proj.{kind}"] = projection
-                    theirs[f"{attention}.out_proj.{kind}"] = ours[f"{ours_here}.{part}.out_projection.{kind}"]
+                    theirs[f"{attention}.out_proj.{kind}"] = parameters[f"{ours_here}.{part}.out_projection.{kind}"]
                 for name, their in LINEAR.items():
-                    theirs[f"{place}.{their}.{kind}"] = ours[f"{ours_here}.{name}.{kind}"]
+                    theirs[f"{place}.{their}.{kind}"] = parameters[f"{ours_here}.{name}.{kind}"]
                 for name, their in NORMS.items():
-                    if f"{ours_here}.{name}.{kind}" in ours:
-                        theirs[f"{place}.{their}.{kind}"] = ours[f"{ours_here}.{name}.{kind}"]
+                    if f"{ours_here}.{name}.{kind}" in parameters:
+                        theirs[f"{place}.{their}.{kind}"] = parameters[f"{ours_here}.{name}.{kind}"]
     return {name: weight.detach().contiguous().clone() for name, weight in theirs.items()}

@@ -60,20 +60,20 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
         raise ValueError(f"a generate() setting cannot be used: {error}") from error
 
 
-def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
+def generation_settings(generation: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
     """Return the generation_config.json settings with which `generate` decodes as this program does.
 
     Args:
-        found: settings of an imported model; None for a model of this project.
+        generation: settings of an imported model; None for a model of this project.
         symbols: special symbols of the model's vocabulary.
         positions: maximum number of positions of the model.
     """
     never = [(token,) for token in sorted(symbols.never_predicted)]
-    if found is None:
-        found = Generation(max_length=positions, renormalize_logits=True)
-    changed = {field.name: getattr(found, field.name) for field in fields(found)}
+    if generation is None:
+        generation = Generation(max_length=positions, renormalize_logits=True)
+    changed = {field.name: getattr(generation, field.name) for field in fields(generation)}
     changed = {name: value for name, value in changed.items() if value != getattr(Generation(), name)}
-    return {**changed, "bad_words_ids": [*never, *found.bad_words_ids]}
+    return {**changed, "bad_words_ids": [*never, *generation.bad_words_ids]}
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -88,12 +88,12 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
         neutral |= BEAM_SETTINGS
     if settings.get("do_sample") is True:
         neutral |= SAMPLING_SETTINGS
-    found = {
+    ignored = {
         name: value
         for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
     }
-    lines = {name: f"{name} {json.dumps(value)}" for name, value in found.items()}
+    lines = {name: f"{name} {json.dumps(value)}" for name, value in ignored.items()}
     return tuple(line if len(line) <= MAX_CHARACTERS else name for name, line in lines.items())
 
 

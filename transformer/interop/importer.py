@@ -103,8 +103,8 @@ def _languages(model: ImportedModel, source: Language | None, target: Language |
     """Return the given languages, or else those of the folder; None if both are unknown."""
     if (source is None and target is None) or any(code.startswith("<<") for code in model.tokenizer.codes):
         return model.card.languages
-    said = model.card.languages or UNKNOWN
-    return Languages(source or said.source, target or said.target)
+    languages_of_card = model.card.languages or UNKNOWN
+    return Languages(source or languages_of_card.source, target or languages_of_card.target)
 
 
 def _check(folder: Path) -> None:

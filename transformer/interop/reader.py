@@ -114,19 +114,21 @@ def _read(
     generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
     notes: list[str] = []
     rows = integer_setting(settings, "vocab_size", MAX_SIZES), _target_rows(settings)
-    tokenizer, other_ends, named = read_vocabulary(folder, family, settings, generation, rows, languages, notes)
-    found = folder.weights(
+    tokenizer, other_ends, languages_named = read_vocabulary(
+        folder, family, settings, generation, rows, languages, notes
+    )
+    tensors = folder.weights(
         allow_pickle=allow_pickle,
         otherwise=("a safetensors copy is often in --revision refs/pr/1; or " if revisions else "") + READ_PICKLE,
     )
-    weights, tied = embeddings(found, settings, notes, tie=tie, revisions=revisions)
+    weights, tied = embeddings(tensors, settings, notes, tie=tie, revisions=revisions)
     most, width = (integer_setting(settings, name, MAX_SIZES) for name in ("max_position_embeddings", "d_model"))
-    tables = positions(found, family, most, width, notes)
+    tables = positions(tensors, family, most, width, notes)
     config = _config(family, settings, tied, learned=bool(tables))
-    weights |= tables | layers(found, config)
-    weights["generator.bias"] = output_bias(found, config.target_vocabulary, tokenizer.size)
-    if found:
-        raise ValueError(f"it has the tensor {min(found)}, which no {family.model} has")
+    weights |= tables | layers(tensors, config)
+    weights["generator.bias"] = output_bias(tensors, config.target_vocabulary, tokenizer.size)
+    if tensors:
+        raise ValueError(f"it has the tensor {min(tensors)}, which no {family.model} has")
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
     config = _remove_padding(config, weights, tokenizer, notes)
@@ -135,14 +137,16 @@ def _read(
     if [pad] in (search.get("bad_words_ids") or ()):
         weights["generator.bias"][pad] = IMPOSSIBLE
         notes.append("The padding token is left out of the softmax, as `generate` leaves it out of Hugging Face's.")
-    asked = unapplied(search)
-    config = replace(config, unapplied=(*other_ends, *asked), generation=generation_of(search, pad))
+    ignored = unapplied(search)
+    config = replace(config, unapplied=(*other_ends, *ignored), generation=generation_of(search, pad))
     if config.unapplied:
         notes.append(
             f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
         )
     card = read_card(folder, name)
-    return ImportedModel(config, weights, tokenizer, replace(card, languages=named or card.languages), tuple(notes))
+    return ImportedModel(
+        config, weights, tokenizer, replace(card, languages=languages_named or card.languages), tuple(notes)
+    )
 
 
 def _remove_padding(
@@ -169,8 +173,8 @@ def _family(settings: dict[str, Any], folder: HuggingFaceFolder) -> Family:
         raise CheckpointError(f"{folder.path} is a model folder of Attention Atlas already: use it with --model.")
     family = settings.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
-        named = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
-        raise CheckpointError(f"{folder.path} is {named}: only models of {FAMILY_NAMES} can be imported.")
+        description = f"a model of the family {family}" if isinstance(family, str) else "a model that names no family"
+        raise CheckpointError(f"{folder.path} is {description}: only models of {FAMILY_NAMES} can be imported.")
     return FAMILIES[family]
 
 

@@ -95,9 +95,9 @@ def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENG
     Args:
         quantity: a field of `Cost`.
     """
-    found = {}
+    slope_of = {}
     for attention in ATTENTIONS:
         long = [each for each in costs if each.attention == attention and each.length >= first]
         if len({each.length for each in long}) > 1:
-            found[attention] = slope([each.length for each in long], [getattr(each, quantity) for each in long])
-    return found
+            slope_of[attention] = slope([each.length for each in long], [getattr(each, quantity) for each in long])
+    return slope_of

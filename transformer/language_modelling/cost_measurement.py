@@ -58,9 +58,9 @@ def measurements(
     for length in lengths:
         for attention, model in models.items():
             if peak_bytes(model.config, length) <= room and MAX_TIME_GROWTH * seconds[attention] <= MAX_SECONDS:
-                found = measure(model, length, repeats)
-                seconds[attention] = found.seconds
-                yield found
+                cost = measure(model, length, repeats)
+                seconds[attention] = cost.seconds
+                yield cost
 
 
 def peak_bytes(config: TransformerConfig, length: int) -> int:

@@ -85,10 +85,10 @@ def evaluate_baselines(
         The prediction by single tokens, and the prediction by pairs.
     """
     tokenizer = loaded.tokenizer
-    counted = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
-    model = Bigrams(counted, size=tokenizer.size, start=tokenizer.symbols.start)
+    training_ids = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
+    model = Bigrams(training_ids, size=tokenizer.size, start=tokenizer.symbols.start)
     return (
-        _prediction(loaded, texts, lambda encoded: sum(map(model.single, encoded))),
+        _prediction(loaded, texts, lambda encoded: sum(map(model.unigram_log_prob, encoded))),
         _prediction(loaded, texts, lambda encoded: sum(map(model.log_prob, encoded))),
     )
 
@@ -100,7 +100,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
     """
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
-    found = np.zeros(len(encoded))
+    sums = np.zeros(len(encoded))
     for start in range(0, len(order), BATCH_SIZE):
         members = order[start : start + BATCH_SIZE]
         rows = [torch.tensor(encoded[index]) for index in members]
@@ -108,12 +108,12 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
         read = torch.cat([tokens.new_full((len(rows), 1), symbols.start), tokens[:, :-1]], dim=1)
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
-        taken = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
+        token_log_probs = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
         # A token's position shows whether it is padding, because padding may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(tokens.shape[1], device=device) < lengths[:, None]
-        found[members] = (taken * real).sum(dim=1).cpu().numpy()
-    return found
+        sums[members] = (token_log_probs * real).sum(dim=1).cpu().numpy()
+    return sums
 
 
 def _prediction(

@@ -62,13 +62,18 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
-    drawn = torch.stack(
+    patterns_drawn = torch.stack(
         [ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)]
     )
     start = torch.full((patterns, 1), symbols.start)
     device = model.device
     with device_errors_explained(str(device)):
-        weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(device)).double().cpu().numpy()
+        weights = (
+            attention_weights(model, torch.cat([start, patterns_drawn, patterns_drawn], dim=1).to(device))
+            .double()
+            .cpu()
+            .numpy()
+        )
     return scores_of(weights, length)
 
 
@@ -111,8 +116,8 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
 
 def copying_heads(scores: HeadScores) -> dict[tuple[int, int], tuple[str, ...]]:
     """Return the names of the heads with a score above THRESHOLD, by 0-based layer and head."""
-    found: dict[tuple[int, int], tuple[str, ...]] = {}
+    heads: dict[tuple[int, int], tuple[str, ...]] = {}
     for score, name in NAMES.items():
         for layer, head in np.argwhere(getattr(scores, score) > THRESHOLD).tolist():
-            found[layer, head] = (*found.get((layer, head), ()), name)
-    return found
+            heads[layer, head] = (*heads.get((layer, head), ()), name)
+    return heads

@@ -74,5 +74,5 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
     read = torch.cat([ids.new_tensor([model.symbols.start]), ids[:-1]])
     with torch.inference_mode():
         log_probs = model(None, read[None])[0].double().log_softmax(dim=-1)
-    taken = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
-    return TextScore(text, tokens, taken.cpu().numpy())
+    token_log_probs = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
+    return TextScore(text, tokens, token_log_probs.cpu().numpy())

@@ -92,7 +92,7 @@ class Evidence:
             raise LessonError("the model has no learning curve: train it here, or use a model that was trained here")
         return self.runs.curve
 
-    def of(self, sentence: str) -> Evidence:
+    def for_sentence(self, sentence: str) -> Evidence:
         """Return the same model's evidence for another sentence."""
         return Evidence(self.runs, sentence)
 

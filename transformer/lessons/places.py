@@ -87,9 +87,9 @@ def values_not_shown(
     carried |= {each for each, value in finding.values.items() if step.figure.get(each) == value}
     if head is not None and tuple(finding.values.get(each) for each in HEAD) == (head[0] + 1, head[1] + 1):
         carried |= set(HEAD)
-    said = names(step.reveal) - names(step.look_for) - names(step.question)
-    said |= {step.guess} if step.guess else names(step.answer)
-    missing = sorted(said - carried - set(step.carried_by))
+    quoted_names = names(step.reveal) - names(step.look_for) - names(step.question)
+    quoted_names |= {step.guess} if step.guess else names(step.answer)
+    missing = sorted(quoted_names - carried - set(step.carried_by))
     if missing:
         wrong.append(
             f"nothing says where the figure shows {', '.join(missing)}, which the answer names; "
@@ -101,11 +101,11 @@ def values_not_shown(
 
 
 def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> str:
-    found = [at for at, place in places.items() if _is_equal(measured, place)]
-    if not found:
+    matching = [at for at, place in places.items() if _is_equal(measured, place)]
+    if not matching:
         return f"no place of it shows {value}, {_format_value(measured)}: choose another figure, or do not name it"
     # Prefer a place whose name contains the value's name.
-    return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
+    return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
 
 
 def _is_equal(value: Value, place: FigureValue) -> bool:
@@ -121,8 +121,8 @@ def _format_value(value: Value) -> str:
 
 
 def _list_places(places: Mapping[str, FigureValue]) -> str:
-    listed = list(places)
-    return f"its places are: {', '.join(map(repr, listed[:6]))}" + (" …" if len(listed) > 6 else "")
+    names = list(places)
+    return f"its places are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
 
 
 def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, FigureValue]:
@@ -163,23 +163,23 @@ def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
-        for called in (row, f"step {number + 1}"):
-            places.setdefault(f"sum of {called}", FigureValue(float(weights[number].sum()), (row,)))
-            places.setdefault(f"cells of {called}", FigureValue(int(view.mask[number].sum()), (row,)))
+        for row_name in (row, f"step {number + 1}"):
+            places.setdefault(f"sum of {row_name}", FigureValue(float(weights[number].sum()), (row,)))
+            places.setdefault(f"cells of {row_name}", FigureValue(int(view.mask[number].sum()), (row,)))
             for column, weight in zip(columns, weights[number], strict=True):
-                places.setdefault(f"{called} -> {column}", FigureValue(float(weight), (row, column)))
+                places.setdefault(f"{row_name} -> {column}", FigureValue(float(weight), (row, column)))
     return places
 
 
 def _table_places(table: Table) -> dict[str, FigureValue]:
     places = {total: FigureValue(value, (total,)) for total, value in table.totals.items()}
     for row, label in enumerate(table.labels):
-        called = _label(label, table.text)
+        row_label = _label(label, table.text)
         for title, values in table.columns.items():
-            place = FigureValue(values[row], (called, title))
-            places.setdefault(f"{called} / {title}", place)
+            place = FigureValue(values[row], (row_label, title))
+            places.setdefault(f"{row_label} / {title}", place)
             if len(table.columns) == 1:
-                places.setdefault(called, place)
+                places.setdefault(row_label, place)
     return places
 
 

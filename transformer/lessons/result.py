@@ -55,18 +55,18 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
         value = finding.values[step.guess]
         if isinstance(value, str):
             raise LessonError(f"guess must name a number, but {step.guess} is the text {value!r}")
-        whole = isinstance(value, int) and not step.percent
-        return Question((), 0, 100 * value if step.percent else float(value), step.percent, whole)
+        is_whole = isinstance(value, int) and not step.percent
+        return Question((), 0, 100 * value if step.percent else float(value), step.percent, is_whole)
     texts = [fill(choice, finding.values) for choice in step.choices]
     right = fill(step.answer, finding.values) if step.answer else ""
     if texts.count(right) > 1:
         raise LessonError(f"two choices read {right!r}, which is the answer: change one of them")
     if right and right not in texts:
         raise LessonError(f"the answer is {right!r}, which is not among the choices: {', '.join(texts)}")
-    shown = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
-    if step.question and len(shown) < 2:
+    choices = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
+    if step.question and len(choices) < 2:
         raise LessonError(f"all choices read {right!r}")
-    return Question(shown, shown.index(right) if right else 0)
+    return Question(choices, choices.index(right) if right else 0)
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
@@ -115,8 +115,8 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
                     f"step {number}, {what}: it does not hold on this model; measured: {_list_values(finding)}"
                 )
             what = f"figure {step.show}"
-            for shown in filter(None, (step, with_map_before(step))):
-                _check_figure(shown, finding, Evidence(runs, step.sentence))
+            for step_shown in filter(None, (step, with_map_before(step))):
+                _check_figure(step_shown, finding, Evidence(runs, step.sentence))
         # An input that the model rejects, such as a sentence that is too long, is also an error in the lesson.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
@@ -128,13 +128,15 @@ def values_not_in_figures(lesson: Lesson, runs: ModelRuns) -> list[str]:
 
     The lesson must have no other errors.
     """
-    found = []
+    messages = []
     for number, step in enumerate(lesson.steps, 1):
         finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)
         head = opened_head(step, finding, evidence) if "head" in step.figure else None
         places = places_of(step.show, figure_of(step, finding), evidence, head)
-        found += [f"step {number}, figure {step.show}: {one}" for one in values_not_shown(step, finding, places, head)]
-    return found
+        messages += [
+            f"step {number}, figure {step.show}: {message}" for message in values_not_shown(step, finding, places, head)
+        ]
+    return messages
 
 
 def _check_figure(step: LessonStep, finding: Finding, evidence: Evidence) -> None:

@@ -202,13 +202,13 @@ def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | flo
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
         return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
-    found = samples(evidence, temperature, count)
-    often = Counter(one.text for one in found)
-    drawn = {text: next(one for one in found if one.text == text) for text in often}
+    translations = samples(evidence, temperature, count)
+    often = Counter(translation.text for translation in translations)
+    by_text = {text: next(translation for translation in translations if translation.text == text) for text in often}
     rows = {"greedy": beam_and_greedy(evidence, 1)[0]} | {
-        f"sample {number}": one for number, one in enumerate(drawn.values(), 1)
+        f"sample {number}": translation for number, translation in enumerate(by_text.values(), 1)
     }
-    return _count_translations(rows, {"samples": count, "different samples": len(drawn)}, often)
+    return _count_translations(rows, {"samples": count, "different samples": len(by_text)}, often)
 
 
 def _count_translations(
@@ -227,14 +227,14 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
     """Table of each position's mean attention weight and mean share of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
-    found = contributions(trace, evidence.runs.weights(), kind, layer)
-    norms = found.head_norms()[number]
+    layer_terms = contributions(trace, evidence.runs.weights(), kind, layer)
+    norms = layer_terms.head_norms()[number]
     axes = axes_of(trace, kind)
     return Table(
         "looked at",
         axes.columns,
         {
-            "share of the attention": found.weights[number].mean(axis=0).tolist(),
+            "share of the attention": layer_terms.weights[number].mean(axis=0).tolist(),
             "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
         },
         text=axes.column_text,
@@ -304,36 +304,36 @@ def _removed(evidence: Evidence, count: int) -> Table:
 
 def _needed(evidence: Evidence) -> Table:
     """Table of translated words, with the source words each looks at and needs most, and the effect of hiding each."""
-    found = compare_words(evidence)
+    comparisons = compare_words(evidence)
     return Table(
         "word written",
-        tuple(one.word for one in found),
+        tuple(comparison.word for comparison in comparisons),
         {
-            "probability": [one.probability for one in found],
-            "looks most at": [one.looked_at for one in found],
-            "without that": [one.without(one.cost) for one in found],
-            "needs most": [one.needed for one in found],
-            "without it": [one.without(one.needed_cost) for one in found],
-            "": ["same" if one.agree else "differ" for one in found],
+            "probability": [comparison.probability for comparison in comparisons],
+            "looks most at": [comparison.looked_at for comparison in comparisons],
+            "without that": [comparison.without(comparison.cost) for comparison in comparisons],
+            "needs most": [comparison.needed for comparison in comparisons],
+            "without it": [comparison.without(comparison.needed_cost) for comparison in comparisons],
+            "": ["same" if comparison.agree else "differ" for comparison in comparisons],
         },
-        {"the same word": sum(one.agree for one in found), "words": len(found)},
+        {"the same word": sum(comparison.agree for comparison in comparisons), "words": len(comparisons)},
         percent=("probability", "without that", "without it"),
     )
 
 
 def _named(evidence: Evidence) -> Table:
     """Table of source words, with each word's share of the attention and the cost of hiding the word."""
-    found = compare_for_sentence(evidence)
+    comparison = compare_for_sentence(evidence)
     return Table(
         "word hidden",
-        tuple(found.words[at] for at in found.order),
+        tuple(comparison.words[at] for at in comparison.order),
         {
-            "place": list(range(1, len(found.order) + 1)),
-            "falls by, nats": [float(found.costs[at]) for at in found.order],
-            "share of the attention": [float(found.weights[at]) for at in found.order],
+            "place": list(range(1, len(comparison.order) + 1)),
+            "falls by, nats": [float(comparison.costs[at]) for at in comparison.order],
+            "share of the attention": [float(comparison.weights[at]) for at in comparison.order],
         },
-        {"words": len(found.words)},
-        marked=found.words[found.looked_at],
+        {"words": len(comparison.words)},
+        marked=comparison.words[comparison.looked_at],
     )
 
 
@@ -386,20 +386,20 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
     """Table of the two parts of a token's logit difference: the sum of all paths, and the biases."""
-    found = cut_paths(evidence, step)
+    cut = cut_paths(evidence, step)
     return Table(
-        "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
+        "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
     )
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
     """Table of the largest direct paths to a token, with the predicted and measured effects of cutting each path."""
-    found = cut_paths(evidence, step)
+    cut = cut_paths(evidence, step)
     return Table(
         "path from",
-        found.names,
-        {"predicted": found.predicted.tolist(), "measured": found.measured.tolist()},
-        {"paths": len(found.names)},
+        cut.names,
+        {"predicted": cut.predicted.tolist(), "measured": cut.measured.tolist()},
+        {"paths": len(cut.names)},
     )
 
 
@@ -433,12 +433,12 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 def _patched(evidence: Evidence, other: str) -> Table:
     """Table of the effects of patching a few places between the lesson's sentence and another one."""
     at = minimal_pair(evidence, other)
-    found = effects_by_place(evidence, at)
+    effects = effects_by_place(evidence, at)
     (layer, head), (_, _, weight) = strongest_head(evidence, at), most_attending_head(at, changed_position(at))
     return Table(
         "taken from the other sentence",
-        tuple(found),
-        {"needed": [needed for needed, _ in found.values()], "enough": [enough for _, enough in found.values()]},
+        tuple(effects),
+        {"needed": [needed for needed, _ in effects.values()], "enough": [enough for _, enough in effects.values()]},
         {
             "layer of the largest effect": layer + 1,
             "head of the largest effect": head + 1,
@@ -450,13 +450,13 @@ def _patched(evidence: Evidence, other: str) -> Table:
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     """Table of two sentences, with how strongly each prefers one next token to another."""
     at = minimal_pair(evidence, other, step)
-    found = evidence.runs.get(PatchRun(at.question, ()))
+    contrasts = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = token_names(evidence, at)
     return Table(
         "sentence",
         (evidence.sentence, other),
-        {f"logit of {word} minus that of {instead}": [found.run, found.other]},
-        {"difference": abs(found.other - found.run)},
+        {f"logit of {word} minus that of {instead}": [contrasts.run, contrasts.other]},
+        {"difference": abs(contrasts.other - contrasts.run)},
     )
 
 

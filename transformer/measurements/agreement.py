@@ -70,36 +70,36 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
     """
     random = np.random.default_rng(BOOTSTRAP_SEED)
     read: list[str] = []
-    found: list[Agreement] = []
+    agreements: list[Agreement] = []
     for text in sentences:
-        one = _agreement(translator, text, random)
+        agreement = _agreement(translator, text, random)
         read.append(text)
-        if one is not None:
-            found.append(one)
-    if not found:
+        if agreement is not None:
+            agreements.append(agreement)
+    if not agreements:
         raise ValueError(f"none of the sentences can be ranked: give some with at least {MIN_WORDS} words")
     return AgreementStatistics(
         translator.version,
-        len(found),
-        len(read) - len(found),
+        len(agreements),
+        len(read) - len(agreements),
         sentences_digest(read),
-        float(np.mean([len(one.columns) for one in found])),
-        found[0].methods,
-        bootstrap(np.stack([one.tau for one in found])),
-        bootstrap(np.stack([one.same_first.astype(np.float64) for one in found])),
+        float(np.mean([len(agreement.columns) for agreement in agreements])),
+        agreements[0].methods,
+        bootstrap(np.stack([agreement.tau for agreement in agreements])),
+        bootstrap(np.stack([agreement.same_first.astype(np.float64) for agreement in agreements])),
     )
 
 
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
     """Measure agreement on one random word of a sentence's translation; None if the sentence cannot be ranked."""
     trace = translator.trace(text, details=True)
-    tokens, written = trace.predicted_tokens, trace.target_text
-    words = [group for group in word_groups(tokens, written) if has_word(group, tokens, written)]
-    chosen = int(random.integers(max(1, len(words))))
+    tokens, text_written = trace.predicted_tokens, trace.target_text
+    words = [group for group in word_groups(tokens, text_written) if has_word(group, tokens, text_written)]
+    position = int(random.integers(max(1, len(words))))
     groups, _ = token_groups(trace, words=True)
     columns = [column for column, group in enumerate(groups) if not trace.source_tokens[group[0]].special]
     if not words or len(columns) < MIN_WORDS:
         return None
-    target = [Target(words[chosen])]
+    target = [Target(words[position])]
     agreed = agreement([translator.attribute(trace, method, target, words=True) for method in METHODS], columns)
     return agreed if np.isfinite(agreed.tau).all() else None

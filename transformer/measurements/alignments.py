@@ -64,15 +64,15 @@ def align_all(
     """
     pairs = iter(pairs)
     while ahead := list(islice(pairs, SORTED_PAIRS)):
-        found: dict[int, Trace | AtlasError] = {}
+        traces: dict[int, Trace | AtlasError] = {}
         # Batch sentences of similar length, because they finish decoding at about the same time.
         order = sorted(range(len(ahead)), key=lambda number: len(ahead[number][0]))
         for begin in range(0, len(order), BATCH_SIZE):
             batch = order[begin : begin + BATCH_SIZE]
             texts, targets = zip(*(ahead[number] for number in batch), strict=True)
-            translator.trace_together(texts, partial(_log_progress, found, batch), targets)
+            translator.trace_together(texts, partial(_log_progress, traces, batch), targets)
         for number in range(len(ahead)):
-            trace = found.pop(number)
+            trace = traces.pop(number)
             yield trace if isinstance(trace, AtlasError) else align(trace, aligner, unit, translator.tokenizer.codes)
 
 
@@ -135,11 +135,11 @@ class GoldAlignments:
     def _parsed(self, number: int, line: str) -> tuple[Links, Links]:
         sure, possible = set(), set()
         for text in line.split():
-            found = LINK.fullmatch(text)
-            if found is None:
+            match = LINK.fullmatch(text)
+            if match is None:
                 raise ValueError(f"{self._path}, line {number}: {text!r} is not a link such as 0-0, or 0?0 if possible")
-            link = int(found[1]) - self._first, int(found[3]) - self._first
-            (sure if found[2] == "-" else possible).add(link)
+            link = int(match[1]) - self._first, int(match[3]) - self._first
+            (sure if match[2] == "-" else possible).add(link)
         return sure, possible
 
 
@@ -159,13 +159,13 @@ def _recorded(translator: Translator) -> Statistics | None:
     if translator.folder is None:
         return None
     try:
-        found = Statistics.from_json(read_small_text(measurement_file(translator.folder, STATISTICS)))
+        statistics = Statistics.from_json(read_small_text(measurement_file(translator.folder, STATISTICS)))
     except (OSError, ValueError):
         return None
-    return found if found.model == translator.version else None
+    return statistics if statistics.model == translator.version else None
 
 
 def _log_progress(
-    found: dict[int, Trace | AtlasError], numbers: Sequence[int], place: int, trace: Trace | AtlasError
+    traces: dict[int, Trace | AtlasError], numbers: Sequence[int], place: int, trace: Trace | AtlasError
 ) -> None:
-    found[numbers[place]] = trace
+    traces[numbers[place]] = trace

@@ -91,9 +91,9 @@ def compare_attentions(
             check_output(models / attention / CONFIG)
     for seed in range(1, seeds + 1):
         for attention in ATTENTIONS:
-            found, model = _train_and_measure(replace(config, seed=seed), attention, train, validation, tokenizer.size)
-            log.info("%s, seed %d: %.3f, %.0f s", attention, seed, found.held_out, found.seconds)
-            recorded = replace(recorded, losses=(*recorded.losses, found))
+            loss, model = _train_and_measure(replace(config, seed=seed), attention, train, validation, tokenizer.size)
+            log.info("%s, seed %d: %.3f, %.0f s", attention, seed, loss.held_out, loss.seconds)
+            recorded = replace(recorded, losses=(*recorded.losses, loss))
             if models is not None and seed == 1:
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)

@@ -50,10 +50,8 @@ class PartMetrics:
     heads: dict[Kind, HeadMetrics]
 
     def __add__(self, other: PartMetrics) -> PartMetrics:
-        measured = [part for part in (self, other) if part.sentences]
-        heads: dict[Kind, HeadMetrics] = {
-            kind: average(part.heads[kind] for part in measured) for kind in KINDS if measured
-        }
+        parts = [part for part in (self, other) if part.sentences]
+        heads: dict[Kind, HeadMetrics] = {kind: average(part.heads[kind] for part in parts) for kind in KINDS if parts}
         return PartMetrics(self.sentences + other.sentences, self.skipped + other.skipped, heads)
 
 
@@ -189,7 +187,7 @@ def measure_in_parts(
 
 def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetrics:
     """Measure every head on every given sentence, and average."""
-    measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
+    metrics: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
     skipped = 0
 
     def note(number: int, trace: Trace | AtlasError) -> None:
@@ -198,14 +196,14 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> PartMetric
             skipped += 1
             return
         for kind in KINDS:
-            measured[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
+            metrics[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
 
     # Batch sentences of similar length, because they finish decoding at about the same time.
     ordered = iter(sorted(sentences, key=len))
     while batch := list(islice(ordered, BATCH_SIZE)):
         translator.trace_together(batch, note)
-    heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in measured.items() if each}
-    return PartMetrics(len(measured["encoder"]), skipped, heads)
+    heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in metrics.items() if each}
+    return PartMetrics(len(metrics["encoder"]), skipped, heads)
 
 
 def _parts(
@@ -259,16 +257,16 @@ def _resume(
     try:
         if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
             raise ValueError("its seal is broken")
-        found = unpack(content[SEAL_BYTES:], MeasurementState)
-        so_far = unpack(found.part, type(nothing))
+        saved = unpack(content[SEAL_BYTES:], MeasurementState)
+        so_far = unpack(saved.part, type(nothing))
     except ValueError:
         raise ValueError(f"{state} is damaged, or from an older version of Attention Atlas: {advice}") from None
-    if found.model != model:
+    if saved.model != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
-    _update_digest(digest, islice(sentences, found.read))
-    if digest.hexdigest() != found.digest:
+    _update_digest(digest, islice(sentences, saved.read))
+    if digest.hexdigest() != saved.digest:
         raise ValueError(f"{state} was measured on other sentences: {advice}")
-    return found.read, so_far
+    return saved.read, so_far
 
 
 def _save(path: Path, state: MeasurementState) -> None:

@@ -108,13 +108,13 @@ def measure_effects(
         mode, seed, draws: arguments of `head_importance`. Only the effects "off" and "changed" depend on them.
         weights: weights of the model; None requests them from the translator.
     """
-    found = NO_EFFECTS
+    effects = NO_EFFECTS
     for text in sentences:
         try:
-            found += _measure_sentence(translator, text, weights, mode, seed, draws)
+            effects += _measure_sentence(translator, text, weights, mode, seed, draws)
         except TextError:
-            found += HeadEffects((), (), np.zeros(0), (text,), {})
-    return found
+            effects += HeadEffects((), (), np.zeros(0), (text,), {})
+    return effects
 
 
 def effects_of_file(
@@ -139,11 +139,11 @@ def effects_of_file(
         for stretch in stretches:
             yield measure_effects(translator, stretch, weights=weights)
 
-    found = measure_in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
-    if not found.texts:
+    effects = measure_in_parts(path, state, translator.version, measure, NO_EFFECTS, 1, report)
+    if not effects.texts:
         state.unlink(missing_ok=True)
         raise ValueError(f"{path} has no sentence that the model can read: write one per line")
-    return found
+    return effects
 
 
 def _measure_sentence(
@@ -173,10 +173,10 @@ def _measure_sentence(
 def _logit_effects(trace: Trace, weights: Weights, shapes: dict[Kind, np.ndarray]) -> dict[Kind, np.ndarray]:
     """Return each head's mean contribution to a written token's logit, [L, H] by attention kind."""
     positions = range(len(trace.predicted_tokens))
-    found = direct_logits(trace, weights, [Target((position,)) for position in positions])
+    logits = direct_logits(trace, weights, [Target((position,)) for position in positions])
     heads: dict[Kind, np.ndarray] = {kind: np.zeros(shapes[kind].shape) for kind in ATTENTION}
     kinds: dict[str, Kind] = {component: kind for kind, (component, _) in ATTENTION.items()}
-    for component, score in zip(found.components, found.scores.mean(axis=0), strict=True):
+    for component, score in zip(logits.components, logits.scores.mean(axis=0), strict=True):
         if component.head is not None and component.layer is not None:
             heads[kinds[component.kind]][component.layer, component.head] = score
     return heads

@@ -111,15 +111,15 @@ def bootstrap(values: np.ndarray) -> Estimate:
 
     Sentences with NaN are excluded. If all values are NaN, the mean is NaN.
     """
-    drawn = np.random.default_rng(BOOTSTRAP_SEED).integers(len(values), size=(BOOTSTRAP_DRAWS, len(values)))
+    samples = np.random.default_rng(BOOTSTRAP_SEED).integers(len(values), size=(BOOTSTRAP_DRAWS, len(values)))
     # [BOOTSTRAP_DRAWS, N] x [N, ...]: multiplying by how often each value was drawn avoids a copy of all values for
     # every draw.
-    times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
-    known = np.isfinite(values)
-    if known.all():
+    times = np.stack([np.bincount(draw, minlength=len(values)) for draw in samples]) / len(values)
+    is_finite = np.isfinite(values)
+    if is_finite.all():
         low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
         return Estimate(*map(np.asarray, (values.mean(axis=0), low, high)))
-    filled, weight = np.where(known, values, 0.0), known.astype(np.float64)
+    filled, weight = np.where(is_finite, values, 0.0), is_finite.astype(np.float64)
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         means = np.tensordot(times, filled, axes=1) / np.tensordot(times, weight, axes=1)

@@ -172,16 +172,19 @@ def match_heads(
             yield _measure(a, b, random, stretch)
 
     nothing = SentenceSimilarities(0, {}, {})
-    found = measure_in_parts(path, state, f"{a.version} {b.version}", measure, nothing, BATCH_SIZE, report)
-    if not found.matched:
+    similarities_found = measure_in_parts(path, state, f"{a.version} {b.version}", measure, nothing, BATCH_SIZE, report)
+    if not similarities_found.matched:
         raise ValueError(f"{path} has no sentence that both models can read: write one per line")
     counts = a.config.heads, b.config.heads
     return HeadMatches(
         a.version,
         b.version,
-        len(found.matched["encoder"]),
-        found.skipped,
-        {kind: kind_match(each, found.random[kind], counts) for kind, each in found.matched.items()},
+        len(similarities_found.matched["encoder"]),
+        similarities_found.skipped,
+        {
+            kind: kind_match(each, similarities_found.random[kind], counts)
+            for kind, each in similarities_found.matched.items()
+        },
     )
 
 
@@ -208,7 +211,7 @@ def kind_match(similarity: np.ndarray, random: np.ndarray, heads: tuple[int, int
 
 
 def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequence[str]) -> SentenceSimilarities:
-    found: list[SentenceSimilarities] = []
+    measured_sentences: list[SentenceSimilarities] = []
 
     def note(number: int, trace: Trace | AtlasError) -> None:
         try:
@@ -219,20 +222,20 @@ def _measure(a: Translator, b: Translator, random: Translator, sentences: Sequen
             both: list[dict[Kind, np.ndarray]] = [
                 {kind: similarities(trace, other, kind).astype(np.float32)[None] for kind in kinds} for other in others
             ]
-            found.append(SentenceSimilarities(0, *both))
+            measured_sentences.append(SentenceSimilarities(0, *both))
         except TextError:
-            found.append(SentenceSimilarities(1, {}, {}))
+            measured_sentences.append(SentenceSimilarities(1, {}, {}))
 
     a.trace_together(sentences, note)
-    return sum(found, start=SentenceSimilarities(0, {}, {}))
+    return sum(measured_sentences, start=SentenceSimilarities(0, {}, {}))
 
 
 def _same_target(a: Translator, b: Translator, text: str) -> tuple[str, bool]:
     """Return model A's text in the form that model B reads, and whether B then writes the same language as A."""
     code, rest = split_code(text, a.tokenizer.codes)
-    wanted, codes = a.languages.asked_for(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
-    asked = next((each for each in codes if b.languages.asked_for(each).target.name == wanted), "")
-    return with_code(rest.lstrip() if code else text, asked, b.tokenizer.codes), b.languages.asked_for(
+    wanted, codes = a.languages.for_codes(code).target.name, [each for each in b.tokenizer.codes if each[0] == ">"]
+    asked = next((each for each in codes if b.languages.for_codes(each).target.name == wanted), "")
+    return with_code(rest.lstrip() if code else text, asked, b.tokenizer.codes), b.languages.for_codes(
         asked
     ).target.name == wanted
 

@@ -63,7 +63,7 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
         ValueError: there is no sentence.
     """
     random = np.random.default_rng(BOOTSTRAP_SEED)
-    read, found, counts = [], [], []
+    read, results, counts = [], [], []
     for text in islice(sentences, MAX_SENTENCES):
         trace = translator.trace(text, details=True)
         run = FrozenRun(trace, translator.weights())
@@ -71,16 +71,16 @@ def path_statistics(translator: Translator, sentences: Iterable[str]) -> PathSta
         against = Target((position,), (runner_up(trace, position),))
         (difference, sign, count), (logit, *_) = (_effects(run, target) for target in (against, Target((position,))))
         read.append(text)
-        found.append((difference, logit, sign))
+        results.append((difference, logit, sign))
         counts.append(count)
-    if not found:
+    if not results:
         raise ValueError("there are no sentences: give some, one per line")
     return PathStatistics(
         translator.version,
         len(read),
         sentences_digest(read),
         float(np.mean(counts)),
-        *(bootstrap(np.array(values)) for values in zip(*found, strict=True)),
+        *(bootstrap(np.array(values)) for values in zip(*results, strict=True)),
     )
 
 
@@ -88,5 +88,5 @@ def _effects(run: FrozenRun, target: Target) -> tuple[float, float, int]:
     """Return the rank correlation and sign agreement of predicted and measured effects, and the number of paths."""
     graph = attribution_graph(run, target)
     edges = list(prune(graph).edges)
-    predicted, measured = graph.edges[edges], path_effects(run, target, graph.paths(edges))
-    return rank_correlation(predicted, measured), float((np.sign(predicted) == np.sign(measured)).mean()), len(edges)
+    predicted, effects = graph.edges[edges], path_effects(run, target, graph.paths(edges))
+    return rank_correlation(predicted, effects), float((np.sign(predicted) == np.sign(effects)).mean()), len(edges)

@@ -78,10 +78,10 @@ class RemoteTranslator(Translator):
         if not texts:
             return
         with ThreadPoolExecutor(min(len(texts), MAX_REQUESTS)) as askers:
-            asked = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
-            for each in as_completed(asked):
+            futures = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
+            for each in as_completed(futures):
                 try:
-                    found = each.result()
+                    trace = each.result()
                 except TextError as error:
-                    found = error
-                done(asked[each], found)
+                    trace = error
+                done(futures[each], trace)

@@ -49,7 +49,7 @@ class FairLock:
             def between_steps() -> None:
                 nonlocal began
                 if monotonic() - began >= TIME_SLICE:
-                    asyncio.run_coroutine_threadsafe(self._make_way(), loop).result()
+                    asyncio.run_coroutine_threadsafe(self._yield_turn(), loop).result()
                     began = monotonic()
                 if left.is_set():
                     raise DisconnectedError
@@ -65,6 +65,6 @@ class FairLock:
                         await asyncio.wait([running])
                 raise
 
-    async def _make_way(self) -> None:
+    async def _yield_turn(self) -> None:
         self._lock.release()
         await self._lock.acquire()

@@ -45,7 +45,7 @@ class TaskAnswer:
     attention: Mapping[Kind, np.ndarray]
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         return self.ended and self.written == self.item.target
 
 

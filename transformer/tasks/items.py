@@ -77,5 +77,5 @@ class Items:
     def decode(self, ids: Sequence[int]) -> Tokens:
         """Return the tokens of a model's output up to the end symbol; "?" stands for a symbol that no item has."""
         ids = list(ids)
-        written = ids[: ids.index(OWN_SYMBOLS.end)] if OWN_SYMBOLS.end in ids else ids
-        return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)
+        ids_before_end = ids[: ids.index(OWN_SYMBOLS.end)] if OWN_SYMBOLS.end in ids else ids
+        return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in ids_before_end)

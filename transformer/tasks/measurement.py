@@ -77,7 +77,7 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 
 
 @torch.inference_mode()
-def teacher_forcing(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
+def teacher_forcing(model: Transformer, items: Items, tested: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Measure loss and exact matches with teacher forcing.
 
     Greedy decoding gives the correct answer if and only if every token is the most likely one after the correct tokens
@@ -86,7 +86,7 @@ def teacher_forcing(model: Transformer, items: Items, asked: Sequence[Item]) -> 
     Returns:
         Mean loss per token in nats; share of exact matches, 0 to 1; and whether each item is an exact match, bool [N].
     """
-    batch = items.batch(asked)
+    batch = items.batch(tested)
     logits = model(batch.source, batch.target, source_mask=batch.source != OWN_SYMBOLS.pad)
     loss = F.cross_entropy(logits.flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN_SYMBOLS.pad)
     logits[..., list(OWN_SYMBOLS.never_predicted)] = -torch.inf
@@ -94,14 +94,14 @@ def teacher_forcing(model: Transformer, items: Items, asked: Sequence[Item]) -> 
     return float(loss), float(right.double().mean()), right.numpy()
 
 
-def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
+def attention(model: Transformer, items: Items, tested: Sequence[Item]) -> dict[Kind, np.ndarray]:
     """Return all weights, float32 [N, L, H, rows, columns] by kind, while the decoder reads the correct answers."""
-    return recorded_attention(model, *_input_ids(items, asked))
+    return recorded_attention(model, *_input_ids(items, tested))
 
 
-def _input_ids(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
+def _input_ids(items: Items, tested: Sequence[Item]) -> tuple[Tensor, Tensor]:
     """Return the ids that the encoder and the decoder read, [N, S] and [N, T]."""
-    batch = items.batch(asked)
+    batch = items.batch(tested)
     assert batch.source is not None, "every item has a source"
     return batch.source, batch.target
 

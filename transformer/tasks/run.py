@@ -82,5 +82,5 @@ class TaskRun(StepCount):
 
     def with_weights(self, index: int) -> Snapshot:
         """Return the snapshot with weights that is nearest in steps to a given snapshot."""
-        kept = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
-        return min(kept, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))
+        with_weights = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
+        return min(with_weights, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

@@ -18,7 +18,7 @@ class Letters(Task):
     """A task that writes random letters in another order.
 
     Args:
-        name, title, says: as in `Task`.
+        name, title, description: as in `Task`.
         order: function that reorders the letters.
     """
 
@@ -29,8 +29,8 @@ class Letters(Task):
     longest_source = longest_target = 10
     example = "dacbh"
 
-    def __init__(self, name: str, title: str, says: str, order: Callable[[Tokens], Tokens]) -> None:
-        self.name, self.title, self.says = name, title, says
+    def __init__(self, name: str, title: str, description: str, order: Callable[[Tokens], Tokens]) -> None:
+        self.name, self.title, self.description = name, title, description
         self.order = order
 
     def draw(self, rng: np.random.Generator) -> Tokens:

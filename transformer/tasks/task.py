@@ -36,7 +36,7 @@ class Task(ABC):
     Attributes:
         name: name on the command line and in files.
         title: name on the screen.
-        says: instruction in one sentence.
+        description: instruction in one sentence.
         example: example of an item, as a user types it.
         known: description of the symbols that an item may have.
         symbols: all tokens that a source or a target may have.
@@ -47,7 +47,7 @@ class Task(ABC):
 
     name: str
     title: str
-    says: str
+    description: str
     example: str
     known: str
     symbols: Tokens

@@ -111,13 +111,13 @@ class TaskTrainer(StepCount):
 
     def _take_snapshot(self) -> None:
         self.model.eval()
-        found = measure(self.model, self.items, self._seen, self.watched)
-        if not math.isfinite(found.held_out_loss):
+        measurement = measure(self.model, self.items, self._seen, self.watched)
+        if not math.isfinite(measurement.held_out_loss):
             raise self._diverged(self.step)
         weights = np.concatenate([each.detach().numpy().ravel() for each in self.model.parameters()])
         if np.abs(weights).max() > np.finfo(np.float16).max:
             raise self._diverged(self.step)
-        self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(found)))
+        self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(measurement)))
 
     def _diverged(self, step: int) -> TaskError:
         return TaskError(f"the training diverged at step {step}: start again with a lower --learning-rate")

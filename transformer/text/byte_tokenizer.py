@@ -27,13 +27,13 @@ END_OF_TEXT = "<|endoftext|>"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _visible_spelling(spelt: str) -> str:
+def _visible_spelling(spelling: str) -> str:
     """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
     Incomplete and invisible characters, and the character that serves as the space mark, are written as bytes such as
     "<0xF0>".
     """
-    content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
+    content = bytes(BYTES[character] for character in spelling).decode("utf-8", errors="surrogateescape")
     return "".join(
         SPACE_MARK
         if character == " "
@@ -82,30 +82,31 @@ class ByteTokenizer:
         end: Sequence[object] = (),
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
-        found = read_byte_vocabulary(files)
-        self._ids = found.ids
-        self._added = {number: token for number, token in found.added.items() if rows is None or number < rows}
-        self._prefix_space = found.prefix_space
-        merges = _merges(found)
-        self._spelt = self._spelled(found)
+        vocabulary = read_byte_vocabulary(files)
+        self._ids = vocabulary.ids
+        self._added = {number: token for number, token in vocabulary.added.items() if rows is None or number < rows}
+        self._prefix_space = vocabulary.prefix_space
+        merges = _merges(vocabulary)
+        self._spelt = self._spelled(vocabulary)
         self.texts = tuple(map(_visible_spelling, self._spelt))
         self.size = len(self._spelt)
         if rows is not None and rows < self.size:
             raise ValueError(
-                f"{found.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens were "
+                f"{vocabulary.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens "
+                "were "
                 "added, resize the model's embedding and save it again"
             )
         ordinary = {first + second for first, second in merges} | BYTES.keys()
         if SYMBOLS in files:
             self._affixes = read_affixes(files[SYMBOLS])
-            self._affixes.check(self.size, found.source)
+            self._affixes.check(self.size, vocabulary.source)
             start, end = [self._affixes.start], [self._affixes.end]
-        first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
-        last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
+        first = self._symbol((*start, vocabulary.symbols.get("bos_token"), END_OF_TEXT), ordinary)
+        last = self._symbol((*end, vocabulary.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
             raise ValueError(
                 "the start symbol is unknown: bos_token_id and eos_token_id name none, and "
-                f"{found.source} has no {END_OF_TEXT}"
+                f"{vocabulary.source} has no {END_OF_TEXT}"
             )
         first, last = (last if first is None else first), (first if last is None else last)
         assert first is not None and last is not None
@@ -122,9 +123,9 @@ class ByteTokenizer:
             if not token.special and number not in (first, last)
         }
         # Like `transformers`, drop bytes that are not tokens before merging.
-        self._known = {byte for character, byte in BYTES.items() if character in found.ids}
-        self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
-        self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
+        self._known = {byte for character, byte in BYTES.items() if character in vocabulary.ids}
+        self._cutter = Tokenizer(BPE(vocab={**typed, **vocabulary.ids}, merges=merges))
+        self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=vocabulary.prefix_space)
         self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
 
     @classmethod
@@ -148,8 +149,8 @@ class ByteTokenizer:
 
     @cached_property
     def _spelling(self) -> Spelling:
-        spelt = {number: self._bytes([number]) for number in range(self.size)}
-        return Spelling({number: part for number, part in spelt.items() if has_partial_character(part)})
+        bytes_by_id = {number: self._bytes([number]) for number in range(self.size)}
+        return Spelling({number: part for number, part in bytes_by_id.items() if has_partial_character(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
         """Tokenize a text, and append the end symbol if `end`.
@@ -158,10 +159,10 @@ class ByteTokenizer:
         character's span.
         """
         readable = SURROGATE.sub("\ufffd", text)
-        found = self._cutter.encode(readable)
+        encoding = self._cutter.encode(readable)
         tokens = []
-        offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
-        for number, (start, after) in zip(found.ids, offsets, strict=True):
+        offsets = encoding.offsets if len(self._known) == len(BYTES) else self._offsets(readable, encoding)
+        for number, (start, after) in zip(encoding.ids, offsets, strict=True):
             # A space inserted by the tokenizer covers no characters of the text.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             tokens.append(Token(number, self.texts[number], inner_span(text, start, start if put else after)))
@@ -185,24 +186,24 @@ class ByteTokenizer:
         """Return a frequency score for each token: minus the id, because ids follow the order of the merges."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
-    def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
+    def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:
         """Return each token's character span [start, end) in a text with bytes that are not tokens.
 
         The library's own offsets are wrong after such bytes, because it drops them.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
-        for number, (start, after), own in zip(found.ids, found.offsets, found.word_ids, strict=True):
+        for number, (start, after), own in zip(encoding.ids, encoding.offsets, encoding.word_ids, strict=True):
             if number in self._added:
                 offsets.append((start, after))
                 continue
-            spelt = self._spelt[number]
+            token_bytes = self._spelt[number]
             if own != word:
                 word = own
                 owners = (at for at in range(start, len(text)) for byte in text[at].encode() if byte in self._known)
-                if spelt[0] == SPELLING[ord(" ")] and text[start] != " ":
-                    spelt = spelt[1:]
-            covered = list(islice(owners, len(spelt))) or [start]
+                if token_bytes[0] == SPELLING[ord(" ")] and text[start] != " ":
+                    token_bytes = token_bytes[1:]
+            covered = list(islice(owners, len(token_bytes))) or [start]
             offsets.append((covered[0], covered[-1] + 1))
         return offsets
 
@@ -229,22 +230,22 @@ class ByteTokenizer:
     def _bytes(self, ids: Sequence[int]) -> bytes:
         return bytes(BYTES[character] for token in ids if token not in self._roles for character in self._spelt[token])
 
-    def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
+    def _spelled(self, vocabulary: ByteVocabulary) -> tuple[str, ...]:
         """Return each token's byte-level spelling, by id.
 
         Raises:
             ValueError: a token has a character that stands for no byte, or an id is missing.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
-        for text, number in found.ids.items():
-            if number in found.added:
+        for text, number in vocabulary.ids.items():
+            if number in vocabulary.added:
                 continue
             if not text or any(character not in BYTES for character in text):
-                raise ValueError(f"{found.source} has the token {text!r}, which does not spell bytes")
+                raise ValueError(f"{vocabulary.source} has the token {text!r}, which does not spell bytes")
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
-                f"{found.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
+                f"{vocabulary.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
             )
         return tuple(texts[number] for number in range(len(texts)))
 
@@ -269,16 +270,16 @@ class ByteTokenizer:
         return None
 
 
-def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
+def _merges(vocabulary: ByteVocabulary) -> list[tuple[str, str]]:
     """Return the merges, as pairs of tokens without duplicates, in order of priority.
 
     Raises:
         ValueError: a merge contains an unknown token.
     """
-    for first, second, place in found.merges:
-        if unknown := [token for token in (first, second, first + second) if token not in found.ids]:
-            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {found.source}")
-    return list(dict.fromkeys((first, second) for first, second, _ in found.merges))
+    for first, second, place in vocabulary.merges:
+        if unknown := [token for token in (first, second, first + second) if token not in vocabulary.ids]:
+            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {vocabulary.source}")
+    return list(dict.fromkeys((first, second) for first, second, _ in vocabulary.merges))
 
 
 def _spelling_of(content: str) -> str:
@@ -292,7 +293,7 @@ def _decoded(content: bytes) -> tuple[str, list[int]]:
     for number, byte in enumerate(content):
         more = decoder.decode(bytes([byte]), final=number + 1 == len(content))
         # A byte that does not continue a character ends the invalid one before it.
-        own = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
+        character = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
         text += more
-        owners.append(own)
+        owners.append(character)
     return text, owners

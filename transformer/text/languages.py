@@ -47,7 +47,7 @@ class Languages(NamedTuple):
     def __str__(self) -> str:
         return f"{self.source.name} → {self.target.name}"
 
-    def asked_for(self, codes: str) -> Languages:
+    def for_codes(self, codes: str) -> Languages:
         """Return the languages that a text's codes ask for: ">>fra<<" sets the target, "<<eng>> >>fra<<" sets both."""
         sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
         return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
@@ -56,12 +56,12 @@ class Languages(NamedTuple):
 @cache
 def _known_languages() -> dict[str, Language]:
     """Return the known languages, by two- and three-letter code."""
-    known = {}
+    languages = {}
     for line in (ASSETS / "languages.tsv").read_text(encoding="utf-8").splitlines():
         codes, name, direction = line.split("\t")
         for code in codes.split():
-            known[code] = Language(code, name, direction == "rtl")
-    return known
+            languages[code] = Language(code, name, direction == "rtl")
+    return languages
 
 
 def is_code(value: object) -> TypeGuard[str]:
@@ -77,8 +77,8 @@ def is_language(code: str) -> bool:
 def language(code: str) -> Language:
     """Return the language for a code, ignoring a region or script suffix ("pt_BR", "zho_Hans")."""
     base = code.replace("-", "_").split("_")[0].lower()
-    known = _known_languages().get(base)
-    return Language(code, known.name, known.right_to_left) if known else Language(code, code)
+    found = _known_languages().get(base)
+    return Language(code, found.name, found.right_to_left) if found else Language(code, code)
 
 
 def typed_language(code: str) -> Language:
@@ -89,13 +89,13 @@ def typed_language(code: str) -> Language:
     """
     if not is_code(code):
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
-    found = language(code)
-    if found.name == code:
+    known = language(code)
+    if known.name == code:
         # The code is unknown: it is either a group of languages, such as ROMANCE, or a language's name.
         for each in _known_languages().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")
-    return found
+    return known
 
 
 # Default for a folder without languages.json: the language pair of this project's training code.

@@ -61,11 +61,11 @@ class PairTokenizer:
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
         self.codes = affixes.codes or tuple(self._source.codes)
-        spelt = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
+        byte_matches = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
         self.spelling = Spelling(
             {
                 number: bytes([value])
-                for number, found in spelt.items()
+                for number, found in byte_matches.items()
                 if found and (value := int(found[1], 16)) >= 0x80
             }
         )
@@ -195,14 +195,14 @@ class _Side:
         begin = len(text) - len(rest)
         # The tokenizer libraries reject unpaired surrogates.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
-        for spelt, (start, end) in self._segmenter.segment(rest):
-            number = self._id(spelt)
+        for spelling, (start, end) in self._segmenter.segment(rest):
+            number = self._id(spelling)
             tokens.append(Token(number, self.texts[number], (begin + start, begin + end), self.role(number)))
         return tokens
 
-    def _id(self, spelt: str) -> int:
+    def _id(self, spelling: str) -> int:
         """Return a token's id by its text; text that spells a special token becomes the unknown token."""
-        number = self._ids.get(spelt, self._symbols.unknown)
+        number = self._ids.get(spelling, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 
 

@@ -25,10 +25,10 @@ CONTINUATIONS = {
 REPRESENTATIVES = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
-def has_partial_character(spelt: bytes) -> bool:
+def has_partial_character(token_bytes: bytes) -> bool:
     """Whether a token's bytes contain an incomplete character."""
     try:
-        return "\ufffd" in spelt.decode("utf-8")
+        return "\ufffd" in token_bytes.decode("utf-8")
     except UnicodeDecodeError:
         return True
 
@@ -54,22 +54,22 @@ class Spelling:
     @cached_property
     def _next(self) -> dict[State, dict[int, State]]:
         """For each state, the tokens in `parts` that may follow, mapped to the state after each token."""
-        found: dict[State, dict[int, State]] = {}
+        transitions: dict[State, dict[int, State]] = {}
         waiting = [WHOLE]
         while waiting:
             state = waiting.pop()
-            if state not in found:
-                after = {token: _after(state, spelt) for token, spelt in self._spelt.items()}
-                found[state] = {token: state for token, state in after.items() if state is not None}
-                waiting += found[state].values()
-        return found
+            if state not in transitions:
+                after = {token: _after(state, token_bytes) for token, token_bytes in self._spelt.items()}
+                transitions[state] = {token: state for token, state in after.items() if state is not None}
+                waiting += transitions[state].values()
+        return transitions
 
     def after(self, state: State, token: int) -> State:
         """Return the state after one more token. A token that breaks the unfinished character begins a new one."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
-    def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
+    def fewest_tokens(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
         """Return the smallest number of tokens that completes the unfinished character, by state.
 
         Suppressed tokens are not used. States that cannot be completed are omitted.
@@ -92,25 +92,25 @@ class Spelling:
             }
         return fewest
 
-    def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
+    def following(self, state: State, fewest: Mapping[State, int], limit: int) -> frozenset[int]:
         """Return the tokens in `parts` after which the character can still be completed within the limit.
 
         Args:
             state: state before the token.
             fewest: result of the method `fewest`.
-            left: number of tokens left to write, including the returned token.
+            limit: number of tokens left to write, including the returned token.
         """
         return frozenset(
-            token for token, after in self._next[state].items() if after in fewest and fewest[after] < left
+            token for token, after in self._next[state].items() if after in fewest and fewest[after] < limit
         )
 
 
 NO_PARTS = Spelling({})
 
 
-def _after(state: State, spelt: bytes) -> State | None:
-    """Return the state after the bytes `spelt`; None if they are invalid UTF-8 in that state."""
-    for byte in spelt:
+def _after(state: State, token_bytes: bytes) -> State | None:
+    """Return the state after the bytes `token_bytes`; None if they are invalid UTF-8 in that state."""
+    for byte in token_bytes:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:
                 return None

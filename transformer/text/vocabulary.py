@@ -105,19 +105,19 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
     """Split a text into its language codes ("" if there are none), at most one per side, and the rest."""
-    found: dict[str, str] = {}
+    codes_of_sides: dict[str, str] = {}
     at = 0
-    while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
-        found[code[1][0]], at = code[1], code.end()
-    return " ".join(found[side] for side in sorted(found)), text[at:]
+    while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in codes_of_sides:
+        codes_of_sides[code[1][0]], at = code[1], code.end()
+    return " ".join(codes_of_sides[side] for side in sorted(codes_of_sides)), text[at:]
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
     """Add language codes to a text, except for sides whose language the text already names."""
-    own, rest = split_code(text, codes)
-    both = {each[0]: each for each in (*code.split(), *own.split())}
+    codes_of_text, rest = split_code(text, codes)
+    both = {each[0]: each for each in (*code.split(), *codes_of_text.split())}
     merged = " ".join(both[side] for side in sorted(both))
-    return text if merged == own else f"{merged} {rest.lstrip()}"
+    return text if merged == codes_of_text else f"{merged} {rest.lstrip()}"
 
 
 class TextVocabulary(Protocol):

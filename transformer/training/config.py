@@ -37,8 +37,8 @@ def option(
     if most is None and isinstance(default, int):
         most = MAX_INTEGER
     bounds = {"at least": least, "above": above, "below": below, "at most": most}
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
-    return field(default=default, metadata={"help": help, "bounds": given})
+    limits = {name: bound for name, bound in bounds.items() if bound is not None}
+    return field(default=default, metadata={"help": help, "bounds": limits})
 
 
 COMPARISONS = {

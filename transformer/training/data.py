@@ -71,12 +71,15 @@ def read_sentences(path: Path, column: int) -> list[str]:
         sentences.append(normalise(columns[column - 1]))
     if not any(sentences):
         raise ValueError(f"{path} has no sentence in column {column}")
-    found = [sentence for sentence in sentences if sentence]
-    if len(found) < len(sentences):
+    not_empty = [sentence for sentence in sentences if sentence]
+    if len(not_empty) < len(sentences):
         log.warning(
-            "%s: %d of %d sentences left out because they are empty", path, len(sentences) - len(found), len(sentences)
+            "%s: %d of %d sentences left out because they are empty",
+            path,
+            len(sentences) - len(not_empty),
+            len(sentences),
         )
-    return found
+    return not_empty
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -125,8 +128,8 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
     """
     shared = []
     for side in range(2):
-        seen = {_letters_only(pair[side]) for pair in training}
-        shared += [pair[side] for pair in held_out if _letters_only(pair[side]) in seen]
+        training_sentences = {_letters_only(pair[side]) for pair in training}
+        shared += [pair[side] for pair in held_out if _letters_only(pair[side]) in training_sentences]
     return shared
 
 

@@ -57,13 +57,13 @@ class CorpusScores:
         return asdict(self)
 
     def __str__(self) -> str:
-        whole = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
+        lines = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
         parts = [
             f"{name} words: {part.sentences} sentences, BLEU {part.bleu:.2f}, chrF {part.chrf:.2f}, "
             f"length ratio {part.length_ratio:.2f}"
             for name, part in self.by_length.items()
         ]
-        return "\n".join(whole + parts)
+        return "\n".join(lines + parts)
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,9 @@ def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
             by_length[f"{least}-{most}"] = _length_scores(
                 [translations[index] for index in members], [pairs[index][1] for index in members]
             )
-    whole = _length_scores(translations, [target for _, target in pairs])
+    all_scores = _length_scores(translations, [target for _, target in pairs])
     return CorpusScores(
-        **asdict(whole),
+        **asdict(all_scores),
         empty_sources=sum(not source for source, _ in pairs),
         empty_targets=sum(not target for _, target in pairs),
         bleu_signature=str(BLEU.get_signature()),
@@ -170,5 +170,7 @@ def _translate_batch(
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
-    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source))
-    return [best_first[0].tokens for best_first in found]
+    hypotheses_of_sentences = hypotheses(
+        beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source)
+    )
+    return [best_first[0].tokens for best_first in hypotheses_of_sentences]

@@ -120,12 +120,12 @@ class RunFolder:
             ValueError: the file is damaged.
         """
         try:
-            found = read_sealed(
+            sealed = read_sealed(
                 self.path / STATE, PROGRESS, f"delete it to start again, or put a copy of {self.path} back"
             )
         except FileNotFoundError:
             return None
-        return TrainingState({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
+        return TrainingState({_current(name): tensor for name, tensor in sealed.tensors.items()}, sealed.notes)
 
     def save_state(self, state: TrainingState) -> None:
         """Replace the saved state.
@@ -180,7 +180,7 @@ class RunFolder:
 
     def _weights_steps(self) -> list[int]:
         """Return the steps of the checkpoints that `save_weights` wrote; other files of the user are ignored."""
-        return sorted(int(found[1]) for path in self.path.iterdir() if (found := STEP_WEIGHTS.fullmatch(path.name)))
+        return sorted(int(match[1]) for path in self.path.iterdir() if (match := STEP_WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
         return read_step(self._weights_path(step), "delete it, and the model is averaged without it")
@@ -199,8 +199,8 @@ def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
         path: file of the data.
         advice: as in `read_sealed`, whose errors are raised.
     """
-    found = read_sealed(path, {"vocabulary"}, advice)
+    sealed = read_sealed(path, {"vocabulary"}, advice)
     # Copy the arrays: memory-mapped data would be read again in every epoch, without checking the seal.
-    arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
+    arrays = {name: tensor.numpy().copy() for name, tensor in sealed.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else TokenData
-    return kind.of_arrays(arrays), found.notes["vocabulary"]
+    return kind.of_arrays(arrays), sealed.notes["vocabulary"]

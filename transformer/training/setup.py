@@ -77,11 +77,11 @@ class TrainingSetup:
             ValueError: the model has another shape.
         """
         config = self.model.config
-        given = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
+        loaded = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
-        if not isinstance(given.tokenizer, Tokenizer) or replace(given.config, **sizes) != config:
-            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {given.config}")
-        return given.model, given.tokenizer
+        if not isinstance(loaded.tokenizer, Tokenizer) or replace(loaded.config, **sizes) != config:
+            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {loaded.config}")
+        return loaded.model, loaded.tokenizer
 
 
 def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> TrainingSetup:

@@ -54,5 +54,5 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
         for word, _ in counts.most_common(FREQUENT_WORDS)
         if len(tokens[word]) > 1 and any(len(token.lstrip(SPACE_MARK)) == 1 for token in tokens[word])
     }
-    whole = sum(count for word, count in counts.items() if len(tokens[word]) == 1)
-    return Coverage(counts.total(), whole, cut)
+    whole_count = sum(count for word, count in counts.items() if len(tokens[word]) == 1)
+    return Coverage(counts.total(), whole_count, cut)

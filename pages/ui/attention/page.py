@@ -54,7 +54,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
             choice = attention_browser(reading.trace, metrics)
     show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
-    prose(f"{kind}_telling", describe_clearest_head(reading.trace, metrics, chosen=session.attention().chosen))
+    prose(f"{kind}_telling", describe_clearest_head(reading.trace, metrics, is_chosen=session.attention().chosen))
     st.markdown(
         describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )

@@ -30,10 +30,10 @@ class BetAnswer:
     def for_vote(self) -> BetAnswer:
         """Return a copy limited to the MAX_VOTED best choices, in their original order."""
         question, worth = self.question, self.question.worth
-        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTE_CHOICES])
-        choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
-        some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in kept))
-        return replace(self, question=some, shares=tuple(self.shares[at] for at in kept if self.shares))
+        best_choices = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTE_CHOICES])
+        choices, best = tuple(question.choices[at] for at in best_choices), best_choices.index(question.answer)
+        some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in best_choices))
+        return replace(self, question=some, shares=tuple(self.shares[at] for at in best_choices if self.shares))
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Bet:
     """A question about the contents of a page. The answer is not computed until `settle` is called.
 
     Attributes:
-        asks: the question, as plain text.
+        question: the question, as plain text.
         choices: at least two different texts.
         settle: computes the answer; may run the model.
         places: each choice's positions in the page's map; empty if the choices are not in a map.
     """
 
-    asks: str
+    question: str
     choices: tuple[str, ...]
     settle: Callable[[], BetAnswer]
     places: tuple[Group, ...] = ()

@@ -46,14 +46,14 @@ def show_bet(
     note_bet(bet)
     answer = session.params(BetParams).on(name)
     clicked = clicked or bet.choice_at(pinned)
-    if not opened and not _is_accepted(name, bet.asks, clicked):
+    if not opened and not _is_accepted(name, bet.question, clicked):
         return None
     if not answer and clicked in bet.choices and clicked != st.session_state.get(SHOWN_BEFORE):
         answer = str(bet.choices.index(clicked) + 1)
         session.update(BetParams, answer=answer)
         session.rewrite_address()
     with st.container(border=True, key="bet"):
-        st.markdown(f"**{markdown(bet.asks)}**")
+        st.markdown(f"**{markdown(bet.question)}**")
         if not answer:
             ask(Question(bet.choices, 0), "bet", _answer_callback(name), in_rows=True)
             with st.container(horizontal=True, gap="small"):
@@ -61,11 +61,11 @@ def show_bet(
                 if not opened:
                     _close()
             return None
-        found = bet.settle()
-        judged = verdict(found.question, answer)
-        reason = "" if opened else markdown(found.reason)
-        st.markdown(" ".join(filter(None, [judged and judged.says, reason])))
-        show_score(f"{name} {bet.asks} {reading.trace.source_text}", judged)
+        bet_answer = bet.settle()
+        judged = verdict(bet_answer.question, answer)
+        reason = "" if opened else markdown(bet_answer.reason)
+        st.markdown(" ".join(filter(None, [judged and judged.text, reason])))
+        show_score(f"{name} {bet.question} {reading.trace.source_text}", judged)
         if not opened:
             _close()
     return int(answer) - 1 if judged is not None else None
@@ -83,7 +83,7 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
     if not _is_accepted(name, asks):
         return
     with st.container(border=True, key="bet"):
-        st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
+        st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.text])))
         # Record only a win, because the user may keep trying.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
         _close()

@@ -21,11 +21,11 @@ class Verdict(NamedTuple):
 
     Attributes:
         mark: the category of the verdict.
-        says: the verdict as Markdown.
+        text: the verdict as Markdown.
     """
 
     mark: Literal["right", "close", "wrong"]
-    says: str
+    text: str
 
 
 def verdict(question: Question, answer: str) -> Verdict | None:
@@ -39,33 +39,33 @@ def verdict(question: Question, answer: str) -> Verdict | None:
         return None
     if not question.choices:
         judged = _describe_verdict(question, float(answer))
-        says = f"**{judged}.** You said {float(answer):g}{'%' * question.percent}."
-        return Verdict("right" if judged == "Right" else "close" if judged == "Close" else "wrong", says)
+        text = f"**{judged}.** You said {float(answer):g}{'%' * question.percent}."
+        return Verdict("right" if judged == "Right" else "close" if judged == "Close" else "wrong", text)
     if not answer.isdecimal() or not 1 <= int(answer) <= len(question.choices):
         return None
-    given = int(answer) - 1
-    if given == question.answer:
+    choice = int(answer) - 1
+    if choice == question.answer:
         return Verdict("right", "**Right.**")
-    said, right = (markdown(question.choices[at]) for at in (given, question.answer))
-    mark = "close" if is_close(question, given) else "wrong"
-    return Verdict(mark, f"**{mark.capitalize()}.** You said “{said}”; the answer is “{right}”.")
+    choice_text, right = (markdown(question.choices[at]) for at in (choice, question.answer))
+    mark = "close" if is_close(question, choice) else "wrong"
+    return Verdict(mark, f"**{mark.capitalize()}.** You said “{choice_text}”; the answer is “{right}”.")
 
 
-def is_close(question: Question, given: int) -> bool:
+def is_close(question: Question, choice: int) -> bool:
     """Return whether a wrong choice is nearly as good as the best one."""
     worth = question.worth
     if not worth:
         return False
-    better = sum(other > worth[given] for other in worth)
-    near = max(worth) - worth[given] <= CLOSE_WITHIN * (max(worth) - min(worth))
+    better = sum(other > worth[choice] for other in worth)
+    near = max(worth) - worth[choice] <= CLOSE_WITHIN * (max(worth) - min(worth))
     return near or (better == 1 and len(worth) >= MANY_CHOICES)
 
 
-def _describe_verdict(question: Question, said: float) -> str:
+def _describe_verdict(question: Question, guess: float) -> str:
     true, percent = question.number, question.percent
-    off = abs(said - true)
+    off = abs(guess - true)
     if off <= (0 if question.whole else HALF_WITHIN if percent else RIGHT_WITHIN * abs(true)):
         return "Right"
     if off <= CLOSE_WITHIN * (100 if percent else 2 * abs(true)):
         return "Close"
-    return "Wrong, too low" if said < true else "Wrong, too high"
+    return "Wrong, too low" if guess < true else "Wrong, too high"

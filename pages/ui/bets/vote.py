@@ -67,11 +67,11 @@ def show_vote(pages: Container[str]) -> None:
 
 
 def _vote_question(bet: Bet) -> dict[str, object]:
-    found = bet.settle().for_vote()
+    answer = bet.settle().for_vote()
     return {
-        "question": bet.asks,
-        "choices": found.question.choices,
-        "answer": found.question.answer,
-        "shares": found.shares,
-        "says": found.reason,
+        "question": bet.question,
+        "choices": answer.question.choices,
+        "answer": answer.question.answer,
+        "shares": answer.shares,
+        "says": answer.reason,
     }

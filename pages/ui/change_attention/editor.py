@@ -33,13 +33,13 @@ def pick_kind() -> None:
     )
 
 
-def show_editor(reading: Reading, resolved: ResolvedEdits, written: str) -> AttentionParams:
+def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> AttentionParams:
     """Show the changed attention in an editor, and return the head and pins that the user chose in it.
 
     Args:
         reading: the sentence and its model run.
         resolved: the changes as interventions.
-        written: the changed model's translation; empty if there are no changes.
+        translation: the changed model's translation; empty if there are no changes.
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace
@@ -50,7 +50,7 @@ def show_editor(reading: Reading, resolved: ResolvedEdits, written: str) -> Atte
         f"{kind}_editor",
         what_changed(resolved.edits.edits, params, trace),
         str(params.edits),
-        written,
+        translation,
         apply_message,
     )
 
@@ -63,9 +63,9 @@ def show_changes(reading: Reading) -> None:
     examples = [is_example(edit, reading) for edit in edits]
     st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
     for number, edit in enumerate(edits):
-        named = " (the example)" if examples[number] else ""
+        suffix = " (the example)" if examples[number] else ""
         st.button(
-            f"{markdown(edit_label(edit, trace))}{named}",
+            f"{markdown(edit_label(edit, trace))}{suffix}",
             key=f"edit_remove_{number}",
             icon=":material/close:",
             type="tertiary",

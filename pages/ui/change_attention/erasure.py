@@ -28,12 +28,12 @@ EXPLANATIONS = {
 }
 
 
-def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
+def show_erasing(reading: Reading, translation: str, *, words: bool) -> None:
     """Show buttons that erase words of the sentence or the translation, and the choice of how words are erased.
 
     Args:
         reading: the sentence and its model run.
-        written: the changed model's translation, repeated here because its own line is off the screen on a phone.
+        translation: the changed model's translation, repeated here because its own line is off the screen on a phone.
         words: whether tokens are merged into words.
     """
     trace, params = reading.trace, session.params(EditParams)
@@ -66,7 +66,7 @@ def show_erasing(reading: Reading, written: str, *, words: bool) -> None:
     )
     st.caption("Later steps cannot look at these words, but the words stay in the translation.")
     if params.hidden_target or (params.hidden_source and not params.left_out):
-        st.markdown(f"→ {merged_words(trace.target_text, written) or EMPTY_TRANSLATION}")
+        st.markdown(f"→ {merged_words(trace.target_text, translation) or EMPTY_TRANSLATION}")
 
 
 def _show_word_buttons(label: str, name: str, tokens: tuple[Token, ...], text: str, *, words: bool) -> None:
@@ -81,8 +81,8 @@ def _show_word_buttons(label: str, name: str, tokens: tuple[Token, ...], text: s
     key = f"edit_{name}"
 
     def store() -> None:
-        chosen = [position for number in st.session_state[key] or () for position in groups[number]]
-        update_edits(**{name: tuple(sorted(chosen)), "step": ""})
+        positions = [position for number in st.session_state[key] or () for position in groups[number]]
+        update_edits(**{name: tuple(sorted(positions)), "step": ""})
 
     st.pills(
         label,

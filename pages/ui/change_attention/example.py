@@ -119,8 +119,8 @@ def _is_first_sentence(reading: Reading) -> bool:
 
 
 def _take(edit: Edit) -> None:
-    listed = session.params(EditParams).edits
-    update_edits(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
+    edits = session.params(EditParams).edits
+    update_edits(edits=EditList((*edits.edits, edit)), kind=edit.kind, step="")
     # Select the cell that the example changes.
     rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
     session.update_attention(edit.kind, rows=rows, columns=columns)

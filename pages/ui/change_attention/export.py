@@ -17,32 +17,32 @@ MODE = "given attention: rows with given weights, and erased tokens that no othe
 BASELINE = "the model as trained, which reads the same translation"
 
 
-def show_repeat(reading: Reading, resolved: ResolvedEdits, found: Continuation, experiment: Experiment) -> None:
+def show_repeat(reading: Reading, resolved: ResolvedEdits, continuation: Continuation, experiment: Experiment) -> None:
     """Show Python code that repeats the changed run, and buttons that download its numbers."""
-    show_lines(python_code(reading, resolved, found), "edit")
+    show_lines(python_code(reading, resolved, continuation), "edit")
     with save_tables(
         "changed_attention",
         "edit",
-        run_facts(reading, resolved, found),
-        {"next": next_table(found, reading.translator.tokenizer), "steps": step_table(found)},
+        run_facts(reading, resolved, continuation),
+        {"next": next_table(continuation, reading.translator.tokenizer), "steps": step_table(continuation)},
     ):
         experiment_buttons(reading.runs, experiment, "edit")
     runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
     save_trace(lambda: runs.get(run), "edit")
 
 
-def python_code(reading: Reading, resolved: ResolvedEdits, found: Continuation) -> str:
+def python_code(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> str:
     """Return Python code that reproduces the changed translation."""
     # If the page chose the step, no prefix is needed: before this step, the changed model writes the same words by
     # itself.
-    own = not reading.given and chosen_step(reading) is None
-    prefix = () if own else tuple(token.id for token in reading.trace.predicted_tokens[: found.step])
+    is_own = not reading.given and chosen_step(reading) is None
+    prefix = () if is_own else tuple(token.id for token in reading.trace.predicted_tokens[: continuation.step])
     return change_lines(
         reading.trace, resolved.edits.edits, resolved.interventions, prefix, folder=reading.translator.folder
     )
 
 
-def run_facts(reading: Reading, resolved: ResolvedEdits, found: Continuation) -> dict[str, Any]:
+def run_facts(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> dict[str, Any]:
     """Return the facts that identify the run: model, sentence, translations and changes.
 
     Edits are in their 1-based URL format, and positions and steps are 1-based too.
@@ -57,7 +57,7 @@ def run_facts(reading: Reading, resolved: ResolvedEdits, found: Continuation) ->
         "edits": str(resolved.edits),
         "erased_source": [position + 1 for position in changed.hidden_source],
         "erased_target": [position + 1 for position in changed.hidden_target],
-        "step": found.step + 1,
-        "written": found.written.text,
-        "python": python_code(reading, resolved, found),
+        "step": continuation.step + 1,
+        "written": continuation.written.text,
+        "python": python_code(reading, resolved, continuation),
     }

@@ -33,8 +33,8 @@ def undo() -> None:
         # Keep the attention kind on display, because choosing a kind does not change the model.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
-        listed = session.params(EditParams).edits
-        session.update(EditParams, edits=EditList(listed.edits[:-1]))
+        edits = session.params(EditParams).edits
+        session.update(EditParams, edits=EditList(edits.edits[:-1]))
 
 
 def undo_all() -> None:
@@ -42,15 +42,15 @@ def undo_all() -> None:
     update_edits(edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
 
-def apply_message(sent: str) -> None:
+def apply_message(message: str) -> None:
     """Apply a message from the attention editor: either "undo" or a new list of edits."""
-    if sent.startswith(UNDO):
+    if message.startswith(UNDO):
         # The browser may send the same message twice if a new script run interrupts the current one.
-        if st.session_state.get(UNDO_MESSAGE) != sent:
-            st.session_state[UNDO_MESSAGE] = sent
+        if st.session_state.get(UNDO_MESSAGE) != message:
+            st.session_state[UNDO_MESSAGE] = message
             undo()
         return
-    edits = EditList.parse(sent)
+    edits = EditList.parse(message)
     if not edits.unreadable:
         update_edits(edits=edits, step="")
 

@@ -14,16 +14,16 @@ from transformer.ablation.continuation import ContinuationRun, RereadRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
-def show_make_it_say(reading: Reading, written: str | None) -> None:
+def show_make_it_say(reading: Reading, translation: str | None) -> None:
     """Show the bet, unless no winning change is known.
 
     Args:
         reading: the sentence and its model run.
-        written: the translation after the user's changes; None if there are no changes.
+        translation: the translation after the user's changes; None if there are no changes.
     """
     word = make_it_say(reading)
     if word is not None:
-        judged = None if written is None else attempt(word, reading.trace.target_text, written)
+        judged = None if translation is None else attempt(word, reading.trace.target_text, translation)
         show_challenge("change_attention", f"Make it say “{word}”.", judged, reading.trace.source_text)
 
 

@@ -28,7 +28,7 @@ def chosen_step(reading: Reading) -> int | None:
     return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
 
-def show_next_word(reading: Reading, found: Continuation) -> None:
+def show_next_word(reading: Reading, continuation: Continuation) -> None:
     """Show the select box for the step, and the next word at that step: one sentence and a chart of probabilities."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
@@ -46,8 +46,8 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         "step, the page takes the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
-    st.markdown(describe_next(found, tokenizer))
-    table = next_table(found, tokenizer)
+    st.markdown(describe_next(continuation, tokenizer))
+    table = next_table(continuation, tokenizer)
     show_altair(
         next_chart(table, COLUMNS),
         "edit_next",
@@ -61,22 +61,26 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     )
 
 
-def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
+def describe_next(continuation: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown that states the most likely next token and its probability before and after the changes."""
-    old, new = found.next_tokens
-    known = dict(candidates((found.before, found.after), found.step, 1))
-    names = {token: f"**{markdown(label_without_space(entry_label(tokenizer, token)))}**" for token in known}
+    old, new = continuation.next_tokens
+    candidate_log_probs = dict(candidates((continuation.before, continuation.after), continuation.step, 1))
+    names = {
+        token: f"**{markdown(label_without_space(entry_label(tokenizer, token)))}**" for token in candidate_log_probs
+    }
     was, now = (
         {
-            token: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
-            for token, log_probs in known.items()
+            token: _percent(log_probs[number], trace.candidate_log_probs[continuation.step, -1])
+            for token, log_probs in candidate_log_probs.items()
         }
-        for number, trace in enumerate((found.before, found.after))
+        for number, trace in enumerate((continuation.before, continuation.after))
     )
     if old == new:
-        return f"At step {found.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+        return (
+            f"At step {continuation.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+        )
     return (
-        f"At step {found.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
+        f"At step {continuation.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
         f"{names[new]} ({now[new]}, as trained {was[new]})."
     )
 
@@ -88,27 +92,29 @@ def _percent(log_prob: float, least: float) -> str:
         log_prob: the token's log-probability; NaN if it was not stored, because the token is not a candidate.
         least: the lowest stored log-probability, which becomes the upper bound for such a token.
     """
-    shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
-    return f"less than {shown}" if np.isnan(log_prob) else shown
+    percentage = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
+    return f"less than {percentage}" if np.isnan(log_prob) else percentage
 
 
-def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
+def next_table(continuation: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
     """Return the data for the chart of next-token probabilities."""
-    return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
+    return next_words(
+        dict(zip(COLUMNS, (continuation.before, continuation.after), strict=True)), continuation.step, tokenizer
+    )
 
 
-def step_table(found: Continuation) -> pd.DataFrame:
+def step_table(continuation: Continuation) -> pd.DataFrame:
     """Return a table with one row per translation step: the token, and its log-probability before and after, in nats.
 
     Both runs read the same translation.
     """
-    before, after = found.before, found.after
+    before, after = continuation.before, continuation.after
     return pd.DataFrame(
         {
             "step": range(1, len(before.predicted_tokens) + 1),
             "token": [token_label(token, before.target_text) for token in before.predicted_tokens],
             "before": before.log_probs.astype(float),
             "after": after.log_probs.astype(float),
-            "change": found.step_change.astype(float),
+            "change": continuation.step_change.astype(float),
         }
     )

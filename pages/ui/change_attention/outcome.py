@@ -30,34 +30,34 @@ def run_changed(reading: Reading) -> tuple[ResolvedEdits, Experiment, Continuati
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
-        found = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, resolved.interventions), step))
+        continuation = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, resolved.interventions), step))
     except InterventionError as error:
         resolved = replace(
             resolved, edits=EditList(), interventions=AS_TRAINED, problems=(*resolved.problems, str(error))
         )
-        found = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
+        continuation = reading.runs.get(run := ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
     if resolved.problems:
         first, *others = resolved.problems
         more = f" So are {len(others)} more." if others else ""
         st.warning(f"This change is left out: {markdown(first)}{more}", icon=":material/edit:")
-    return resolved, embed_experiment(reading.runs, run), found
+    return resolved, embed_experiment(reading.runs, run), continuation
 
 
-def show_outcome(reading: Reading, resolved: ResolvedEdits, found: Continuation) -> None:
+def show_outcome(reading: Reading, resolved: ResolvedEdits, continuation: Continuation) -> None:
     """Show the new translation in one line with the new words marked, and the effect of hidden words."""
     if resolved.interventions == AS_TRAINED:
         st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return
-    before, written = reading.trace.target_text, found.written.text
+    before, after = reading.trace.target_text, continuation.written.text
     same = ""
-    if before == written:
+    if before == after:
         heads = {row[:3] for row, _ in resolved.interventions.given_rows()}
-        alone = len(heads) == 1 and not found.after.interventions.hidden_source
+        alone = len(heads) == 1 and not continuation.after.interventions.hidden_source
         same = f" *(the same translation{'; changing one head alone seldom changes a word' if alone else ''})*"
-    st.markdown(f"**Changed:** {merged_words(before, written) or EMPTY_TRANSLATION}{same}")
+    st.markdown(f"**Changed:** {merged_words(before, after) or EMPTY_TRANSLATION}{same}")
     changed = resolved.interventions
     if changed.hidden_source or changed.hidden_target:
-        st.markdown(describe_hidden(reading.trace, changed, written))
+        st.markdown(describe_hidden(reading.trace, changed, after))
         several = len(hidden_words(reading.trace, changed)) > 1
         st.button(
             f"Show {'them' if several else 'it'} again",
@@ -83,13 +83,13 @@ def hidden_words(trace: Trace, changed: Interventions) -> list[str]:
     ]
 
 
-def describe_hidden(trace: Trace, changed: Interventions, written: str) -> str:
+def describe_hidden(trace: Trace, changed: Interventions, translation: str) -> str:
     """Return Markdown that names the hidden words, and the words that the translation lost."""
-    kept, lost = count_kept_words(trace.target_text, written)
+    kept_count, lost = count_kept_words(trace.target_text, translation)
     cost = (
-        f"lost {', '.join(f'“{word}”' for word in lost)} and kept {kept} of its {kept + len(lost)} words"
+        f"lost {', '.join(f'“{word}”' for word in lost)} and kept {kept_count} of its {kept_count + len(lost)} words"
         if lost
-        else f"kept all {kept} of its words"
+        else f"kept all {kept_count} of its words"
     )
     names = markdown(", ".join(hidden_words(trace, changed)))
     return f"**Hidden:** no other word can see {names}. The translation {markdown(cost)}."

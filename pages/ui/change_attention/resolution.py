@@ -35,11 +35,11 @@ def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
     An edit of words becomes an edit of tokens. Every token of the looking word gets the same shares. The share of a
     word looked at is divided evenly among its visible tokens.
     """
-    listed = params.edits
-    problems = [UNREADABLE] if listed.unreadable else []
+    edit_list = params.edits
+    problems = [UNREADABLE] if edit_list.unreadable else []
     source, target = (
-        _existing_positions(asked, len(tokens), language, problems)
-        for asked, tokens, language in (
+        _existing_positions(positions, len(tokens), language, problems)
+        for positions, tokens, language in (
             (params.hidden_source, trace.source_tokens, "sentence"),
             (params.hidden_target, trace.target_tokens, "translation"),
         )
@@ -47,26 +47,26 @@ def resolve(params: EditParams, trace: Trace) -> ResolvedEdits:
     # If erased words are left out, the model reads a shorter sentence, so no source token needs to be hidden.
     erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
     attention: dict[Row, dict[int, float]] = {}
-    done = []
-    for edit in listed.edits:
+    valid_edits = []
+    for edit in edit_list.edits:
         try:
             rows = given_rows(edit, trace, erased)
         except InterventionError as error:
             problems.append(str(error))
             continue
         attention |= rows
-        done.append(edit)
-    return ResolvedEdits(EditList(tuple(done)), replace(erased, attention=attention), tuple(problems))
+        valid_edits.append(edit)
+    return ResolvedEdits(EditList(tuple(valid_edits)), replace(erased, attention=attention), tuple(problems))
 
 
-def _existing_positions(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
+def _existing_positions(positions: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
     """Return the positions that exist; append a message to `problems` for each position that does not."""
     problems += [
         f"the {language} has {count} tokens, so there is no token {position + 1} to erase."
-        for position in asked
+        for position in positions
         if position >= count
     ]
-    return tuple(position for position in asked if position < count)
+    return tuple(position for position in positions if position < count)
 
 
 def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
@@ -91,23 +91,23 @@ def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dic
     if total > MAX_PERCENT:
         raise InterventionError(f"{edit}: the shares add up to {total}%, but a row must add up to 100%.")
     visible = erased.visible(edit.kind, queries, keys)
-    found: dict[Row, dict[int, float]] = {}
+    rows: dict[Row, dict[int, float]] = {}
     for row in range(edit.rows[0], edit.rows[1] + 1):
         cells = _cells(edit, row, visible[row])
         for layer in range(layers) if edit.layer is None else (edit.layer,):
             for head in range(heads) if edit.head is None else (edit.head,):
-                found[edit.kind, layer, head, row] = cells
-    return found
+                rows[edit.kind, layer, head, row] = cells
+    return rows
 
 
 def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
     """Return the share of each column in one token row; `visible` is bool [S], False for masked columns."""
-    seen = np.flatnonzero(visible).tolist()
+    visible_columns = np.flatnonzero(visible).tolist()
     if not edit.shares:
-        return dict.fromkeys(seen, 1 / max(len(seen), 1))
+        return dict.fromkeys(visible_columns, 1 / max(len(visible_columns), 1))
     cells: dict[int, float] = {}
     for columns, percent in edit.shares:
-        tokens = [column for column in seen if columns[0] <= column <= columns[1]]
+        tokens = [column for column in visible_columns if columns[0] <= column <= columns[1]]
         if not tokens:
             raise InterventionError(
                 f"{edit}: row {row + 1} may not look at {_span_text(columns)}, which is masked, so it cannot get a "
@@ -115,7 +115,7 @@ def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
             )
         for column in tokens:
             cells[column] = cells.get(column, 0.0) + percent / MAX_PERCENT / len(tokens)
-    if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(seen):
+    if sum(percent for _, percent in edit.shares) < MAX_PERCENT and len(cells) == len(visible_columns):
         raise InterventionError(f"{edit}: the shares add up to less than 100%, and no other column can take the rest.")
     return cells
 
@@ -128,9 +128,9 @@ def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
     """Return the sentence without the text of the tokens at the given positions."""
     text = trace.source_text
     gone = [trace.source_tokens[position].span for position in positions if position < len(trace.source_tokens)]
-    left = "".join(
+    remaining = "".join(
         character
         for at, character in enumerate(text)
         if not any(span is not None and span[0] <= at < span[1] for span in gone)
     )
-    return " ".join(left.split())
+    return " ".join(remaining.split())

@@ -38,7 +38,7 @@ def save_tables(
     tables: Mapping[str, pd.DataFrame],
     *,
     rows: pd.DataFrame | None = None,
-    noted: Mapping[str, Any] = MappingProxyType({}),
+    extra_facts: Mapping[str, Any] = MappingProxyType({}),
 ) -> DeltaGenerator:
     """Show buttons that save tables as CSV and JSON; return the buttons' container, to which more buttons can be added.
 
@@ -48,10 +48,10 @@ def save_tables(
         facts: everything needed to reproduce the numbers; included in every CSV row.
         tables: the tables, by name in the JSON file.
         rows: the table for the CSV file; None for the first of `tables`.
-        noted: facts for the JSON file only.
+        extra_facts: facts for the JSON file only.
     """
     saved = next(iter(tables.values())) if rows is None else rows
-    files = {"csv": csv_text(saved, facts), "json": json_text({**facts, **noted}, tables)}
+    files = {"csv": csv_text(saved, facts), "json": json_text({**facts, **extra_facts}, tables)}
     row = st.container(horizontal=True)
     with row:
         for kind, content in files.items():
@@ -106,13 +106,13 @@ def npz_bytes(write: Callable[[BytesIO], None]) -> bytes:
 
 def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
     """Return a table as CSV, with all facts in every row; text that a spreadsheet could run as a formula is escaped."""
-    written = table.copy()
+    rows = table.copy()
     for name, value in (facts or {}).items():
-        written[name] = value if isinstance(value, str | bool) else json.dumps(value)
-    texts = written.select_dtypes(exclude=["number", "bool"])
-    written[texts.columns] = texts.map(escaped)
+        rows[name] = value if isinstance(value, str | bool) else json.dumps(value)
+    texts = rows.select_dtypes(exclude=["number", "bool"])
+    rows[texts.columns] = texts.map(escaped)
     # CRLF line endings (RFC 4180) make pandas quote every cell that contains a carriage return or a line feed.
-    return written.rename(columns=escaped).to_csv(index=False, lineterminator="\r\n")
+    return rows.rename(columns=escaped).to_csv(index=False, lineterminator="\r\n")
 
 
 def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:

@@ -48,9 +48,9 @@ def heatmap(
         height: the height in pixels; None derives it from the number of rows.
         square: whether cells are square.
     """
-    seen = np.isfinite(values)
-    values = np.where(seen, values, np.nan).astype(np.float32)
-    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
+    is_visible = np.isfinite(values)
+    values = np.where(is_visible, values, np.nan).astype(np.float32)
+    most = float(np.abs(values[is_visible]).max(initial=0.0)) or 1.0
     scale = {
         SIGNED: {"colorscale": colorscale(DIVERGING), "zmin": -most, "zmax": most},
         POSITIVE: {"colorscale": colorscale(VIRIDIS), "zmin": 0.0, "zmax": most},
@@ -68,10 +68,10 @@ def heatmap(
             **scale,
         )
     )
-    if not seen.all():
+    if not is_visible.all():
         # Masked cells are gaps in the first heatmap. A second heatmap fills these gaps.
         figure.add_heatmap(
-            z=np.where(seen, np.nan, 0.0).astype(np.float32),
+            z=np.where(is_visible, np.nan, 0.0).astype(np.float32),
             y0=top,
             x0=left,
             colorscale=[[0, MASKED], [1, MASKED]],
@@ -95,8 +95,8 @@ def heatmap(
 
 def colours_of(values: np.ndarray) -> str:
     """Return POSITIVE if no value is negative and at least one is positive, else SIGNED."""
-    seen = values[np.isfinite(values)]
-    return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
+    visible_values = values[np.isfinite(values)]
+    return POSITIVE if visible_values.min(initial=0.0) >= 0 and visible_values.any() else SIGNED
 
 
 def _hover(titles: tuple[str, str], name: str, value: str) -> str:

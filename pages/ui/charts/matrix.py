@@ -52,8 +52,8 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     pinned = [index for index, group in enumerate(groups) if set(group) & set(positions)]
     if len(pinned) < 2:
         return None
-    shown = rounded(view.weights[layer, head])
-    totals = shown[pinned].sum(axis=0) if of_rows else shown[:, pinned].sum(axis=1)
+    weights = rounded(view.weights[layer, head])
+    totals = weights[pinned].sum(axis=0) if of_rows else weights[:, pinned].sum(axis=1)
     side, others, labels = (
         ("rows", ("column", "to"), column_labels) if of_rows else ("columns", ("row", "from"), row_labels)
     )
@@ -127,14 +127,15 @@ def matrix(
         outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
-    seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
+    is_visible = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame(
         {
             "row": at_rows + 1,
             "column": at_columns + 1,
             "value": values.ravel().astype(float),
             "shown": [
-                typeset(value, DECIMALS) if there else masked for value, there in zip(values.ravel(), seen, strict=True)
+                typeset(value, DECIMALS) if there else masked
+                for value, there in zip(values.ravel(), is_visible, strict=True)
             ],
             "from": np.array(rows, dtype=object)[at_rows],
             "to": np.array(columns, dtype=object)[at_columns],
@@ -142,12 +143,12 @@ def matrix(
     )
     tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]
     if marks is not None:
-        table["mark"] = np.where(seen, marks[1].ravel(), "")
+        table["mark"] = np.where(is_visible, marks[1].ravel(), "")
         tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
     painted = values.size > MAX_ELEMENTS
     plain = dict.fromkeys(INK, alt.Undefined) if painted else {}
-    drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
+    options: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **plain}) if legend else None)
     row_axis, row_names = labelled_axis(
         "row_labels",
@@ -191,10 +192,10 @@ def matrix(
     if square:
         names = min(ROW_LABEL_WIDTH, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
         side = min(LARGEST_CELL, max(SMALLEST_CELL, int((SQUARE - names) / max(values.shape))))
-        drawn |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
+        options |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
     else:
-        drawn["height"] = height
-    return layers[0].properties(**drawn) if len(layers) == 1 else layer_charts(*layers, **drawn)
+        options["height"] = height
+    return layers[0].properties(**options) if len(layers) == 1 else layer_charts(*layers, **options)
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:

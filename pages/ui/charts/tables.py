@@ -185,10 +185,10 @@ def draw_table(
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with all text made safe to display by `displayable`."""
-    written = table.copy()
+    cells = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
-    written[texts.columns] = texts.map(lambda cell: displayable(cell) if isinstance(cell, str) else cell)
-    return written
+    cells[texts.columns] = texts.map(lambda cell: displayable(cell) if isinstance(cell, str) else cell)
+    return cells
 
 
 def _format_cell(cell: object) -> str:
@@ -204,8 +204,8 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
         digits: decimals for floating-point numbers.
     """
     digits = _digits(table, digits)
-    shown = {markdown(str(name)): [_large_cell(value, digits) for value in column] for name, column in table.items()}
-    st.table(pd.DataFrame(shown), border="horizontal", hide_index=True)
+    columns = {markdown(str(name)): [_large_cell(value, digits) for value in column] for name, column in table.items()}
+    st.table(pd.DataFrame(columns), border="horizontal", hide_index=True)
 
 
 def _large_cell(value: object, digits: int) -> str:

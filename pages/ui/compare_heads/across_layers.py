@@ -92,7 +92,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
             description = (
                 f"{title}: a row for each layer, a column for each word looked at; the table lists the values."
             )
-            drawn = matrix(
+            chart = matrix(
                 values,
                 layers,
                 columns,
@@ -103,10 +103,10 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                 clickable=marks is not None,
             )
             if marks is None:
-                show_altair(drawn, key=key, alt=description)
+                show_altair(chart, key=key, alt=description)
             else:
                 show_heads_chart(
-                    drawn,
+                    chart,
                     kind,
                     key,
                     description,
@@ -126,21 +126,21 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
 
 def clearest_row(view: View, layer: int, head: int) -> int:
     """Return the row of a head's strongest link, ignoring start and end symbols; 0 if the head has no link."""
-    found = pattern(
+    head_pattern = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
-    return found.strongest.row if found.strongest else 0
+    return head_pattern.strongest.row if head_pattern.strongest else 0
 
 
 def describe_where(
-    kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
+    kind: Kind, rows: np.ndarray, row_weights: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
     """Return one sentence that names, for each layer, the head with the largest weight in a row, and the column.
 
     Args:
         kind: the attention kind.
         rows: [L, H, C], the row's weights in every head.
-        seen: bool [C], False for masked columns.
+        row_weights: bool [C], False for masked columns.
         labels: the labels of all rows.
         row: the index of the row in `labels`.
         columns: the labels of the columns.
@@ -148,7 +148,7 @@ def describe_where(
     parts: list[str | HeadLink] = [
         f"Where the attention of “{isolate(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
     ]
-    for layer, weights in enumerate(np.where(seen, rows, -1.0)):
+    for layer, weights in enumerate(np.where(row_weights, rows, -1.0)):
         head, column = np.unravel_index(weights.argmax(), weights.shape)
         end = "." if layer + 1 == len(rows) else "; "
         parts += [

@@ -72,14 +72,14 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         {IMPORTANCE_NAME: describe_importance(worth)} if worth else {}
     )
     highest = _highest(here, metric)
-    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
+    heading = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
     # The main figure is the heatmap with the highest value, or all heatmaps if no value is defined.
-    with main_figure(said, when=highest is None):
+    with main_figure(heading, when=highest is None):
         # Always create two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
-        with column, main_figure(said, str(highest), when=main), st.container(gap="xxsmall"):
+        with column, main_figure(heading, str(highest), when=main), st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
             chart = _importance_map(worth, kind) if worth and metric == IMPORTANCE_NAME else _map(here[kind], metric)
             if chart is not None:
@@ -116,13 +116,13 @@ class Highest:
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
     """Return the head with the metric's highest value over all attention kinds; None if no kind has the metric."""
-    found = []
+    candidates = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
         if values is not None and not np.isnan(values).any():
             layer, head = np.unravel_index(values.argmax(), values.shape)
-            found.append(Highest(float(values.max()), kind, int(layer), int(head)))
-    return max(found, key=lambda one: one.value, default=None)
+            candidates.append(Highest(float(values.max()), kind, int(layer), int(head)))
+    return max(candidates, key=lambda candidate: candidate.value, default=None)
 
 
 def describe_importance(worth: ImportanceStatistics) -> str:
@@ -276,20 +276,20 @@ def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, s
         table: the table made by `head_table`.
         over: the sentence counts that occur in the column names.
     """
-    found = {}
+    titles = {}
     for many in (OVER_SENTENCES.format(count) for count in over):
         for column in table.columns:
             if not column.endswith(many):
                 continue
             title = column.removesuffix(many).rstrip(", ")
             if title in ("from", "to"):
-                found[column] = IMPORTANCE_TITLE, title
+                titles[column] = IMPORTANCE_TITLE, title
                 continue
-            found[column] = title, "on average" if title == "name" else "mean"
+            titles[column] = title, "on average" if title == "name" else "mean"
             here = next((name for name in (title, f"{title} here") if name in table), None)
             if here:
-                found[here] = title, "here"
-    return found
+                titles[here] = title, "here"
+    return titles
 
 
 def _importance_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:

@@ -68,19 +68,19 @@ class ComparedModel:
 
     def pins(self) -> dict[str, Pin]:
         """Return the chosen heads A and B by field name, limited to existing kinds, layers and heads."""
-        found = {}
+        pins = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
             pin = pin if pin.kind in self.kinds else replace(pin, kind=self.kinds[0])
-            found[field] = pin.within(self.config.layers_of(pin.kind), self.config.heads)
-        return found
+            pins[field] = pin.within(self.config.layers_of(pin.kind), self.config.heads)
+        return pins
 
 
 def compared_translator(model: Translator) -> ComparedModel:
     """Prepare a translator for the comparison, with the sentence that all pages share as the user's text."""
 
     def written(trace: Trace) -> str:
-        language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
+        language = model.languages.for_codes(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
@@ -170,19 +170,19 @@ def _show_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[st
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
-    said = [describe_differences(a.target_text, b.target_text)]
+    sentences = [describe_differences(a.target_text, b.target_text)]
     pair = next((each for each in PAIRS if (each.a, each.b) == (a.source_text, b.source_text)), None)
     if pair is not None:
-        said = [describe_translations(pair, a, b), *said]
+        sentences = [describe_translations(pair, a, b), *sentences]
         if replace(first, text="") == replace(second, text=""):
-            said.append(describe_looks(pair.word, views, first.layer, first.head))
-    st.markdown(" ".join(filter(None, said)), help=explain("alignment"))
+            sentences.append(describe_looks(pair.word, views, first.layer, first.head))
+    st.markdown(" ".join(filter(None, sentences)), help=explain("alignment"))
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
     """Show a button for each of the heads that differ most between A and B; the button selects the head."""
-    listed = largest_differences(*traces.values())
-    if not listed:
+    differences = largest_differences(*traces.values())
+    if not differences:
         return
     st.markdown(
         f"**The heads that differ most between A and B**, in nats per row (at most {np.log(2):.3f}). Click one to see "
@@ -190,13 +190,15 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     with st.container(horizontal=True):
-        for each in listed:
+        for each in differences:
             head = {"kind": each.kind, "layer": each.layer, "head": each.head, "words": True}
-            shown = all((pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values())
+            is_shown = all(
+                (pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values()
+            )
             st.button(
                 f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
                 key=f"compare_open_{each.kind}_{each.layer}_{each.head}",
-                disabled=shown,
+                disabled=is_shown,
                 **setting(CompareParams, **{name: replace(pin, **head) for name, pin in pins.items()}),
             )
 
@@ -206,8 +208,8 @@ def _pin_binding(name: str, pin: Pin, field: str) -> dict[str, Any]:
     key = f"compare_{name}_{field}"
 
     def store() -> None:
-        shown = getattr(session.params(CompareParams), name)
-        session.update(CompareParams, **{name: replace(shown, **{field: st.session_state[key]})})
+        pin = getattr(session.params(CompareParams), name)
+        session.update(CompareParams, **{name: replace(pin, **{field: st.session_state[key]})})
 
     return {"key": preset(key, getattr(pin, field)), "on_change": store}
 
@@ -252,13 +254,13 @@ def _difference(sides: list[Map]) -> Map:
     )
 
 
-def _merged_label(one: str, other: str) -> str:
+def _merged_label(first: str, second: str) -> str:
     """Combine two labels and write their common parts once, for example "in: cat / mat → out: sits"."""
-    steps = STEP.fullmatch(one), STEP.fullmatch(other)
+    steps = STEP.fullmatch(first), STEP.fullmatch(second)
     if steps[0] and steps[1]:
         read, predicted = map(_merged_label, steps[0].groups(), steps[1].groups())
         return f"in: {read} → out: {predicted}"
-    return one if one == other else f"{one} / {other}"
+    return first if first == second else f"{first} / {second}"
 
 
 def _describe_largest_difference(difference: Map) -> str:

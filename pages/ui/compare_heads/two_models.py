@@ -99,32 +99,35 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
     """Return Markdown that compares the matched heads' mean similarity on this sentence with that of chance matches."""
-    said = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
-    said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
+    description = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
+    description += (
+        f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
+    )
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
         random, trace = untrained_of(models.second), models.traces[0]
         by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        said += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
-    return f"{said}. A match means something only if it is clearly above chance."
+        description += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
+    return f"{description}. A match means something only if it is clearly above chance."
 
 
-def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
+def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
     """Return Markdown with the mean similarities over many sentences, 95% intervals, and the chosen head's match."""
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
-            ("matched heads", found.mean),
-            ("shuffled within layers", found.mean_shuffled),
-            ("random weights", found.mean_random),
+            ("matched heads", match.mean),
+            ("shuffled within layers", match.mean_shuffled),
+            ("random weights", match.mean_random),
         )
     ]
-    said = f"**Over {many.sentences} sentences**, mean similarity and its 95% interval: {'; '.join(means)}."
-    if found.match[at] < 0:
-        return said
-    each, other = found.matched, found.match[at]
+    description = f"**Over {many.sentences} sentences**, mean similarity and its 95% interval: {'; '.join(means)}."
+    if match.match[at] < 0:
+        return description
+    each, other = match.matched, match.match[at]
     return (
-        f"{said} There, head {head_name(at, found.heads[0])} is matched with head {head_name(other, found.heads[1])}: "
+        f"{description} There, head {head_name(at, match.heads[0])} is matched with head "
+        f"{head_name(other, match.heads[1])}: "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )
 
@@ -155,7 +158,7 @@ def _title(number: int, heads: int) -> str:
 def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
     """Return the recorded matches with the model `name`, read from a file beside the first model."""
     file = f"head_matches_{name}.json"
-    found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
+    recording = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))
-    beside = found.beside(first)
+    beside = recording.beside(first)
     return replace(beside, command=f"{beside.command} --other {other}")

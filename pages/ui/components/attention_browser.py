@@ -33,7 +33,7 @@ class BrowserState:
     sentence: str
     choice: AttentionParams
 
-    def then(self, now: BrowserState) -> BrowserState:
+    def after(self, now: BrowserState) -> BrowserState:
         """Return the state that the browser reaches on its own once the server switches to `now`.
 
         The browser drops the pins of another sentence. `shift` comes from `now`, because the user sets it outside the
@@ -62,12 +62,12 @@ def attention_browser(
         also: head names in addition to those that the metrics give.
     """
 
-    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_browser(
             key=key,
             on_choice_change=store,
             width="stretch",
-            data=browser_message(trace, metrics, asked.state.choice, number=asked.number, also=also),
+            data=browser_message(trace, metrics, request.state.choice, number=request.number, also=also),
         )
 
     return draw_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
@@ -100,29 +100,32 @@ def draw_with_choice(
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
     telling = clearest_head(trace, metrics)
-    chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
-    session.note_head(chosen)
-    now, before = BrowserState(sentence_id(trace), chosen), SYNCED.shown
-    stays = session.was_drawn(key) and before is not None and before.then(now) == now
-    asked = SYNCED.request(now, new=not stays)
+    current = session.attention(kind, of).or_at(telling.layer, telling.head)
+    session.note_head(current)
+    now, before = BrowserState(sentence_id(trace), current), SYNCED.shown
+    stays = session.was_drawn(key) and before is not None and before.after(now) == now
+    request = SYNCED.request(now, new=not stays)
 
     # The session keeps this callback until it expires, so the callback must not hold the trace or the metrics.
     def store() -> None:
-        sent = st.session_state[key].get("choice")
+        message = st.session_state[key].get("choice")
         # The browser does not set `shift`, so keep the session's value.
-        shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
-        shown = shown.or_at(telling.layer, telling.head)
-        if not isinstance(sent, dict) or sent.get("id") != now.sentence:
+        valid_choice = existing(replace(of.from_browser(message), shift=session.attention(of=of).shift))
+        valid_choice = valid_choice.or_at(telling.layer, telling.head)
+        if not isinstance(message, dict) or message.get("id") != now.sentence:
             # The pins belong to a sentence that is no longer shown.
-            shown = shown.unpinned()
-        SYNCED.received(sent, BrowserState(now.sentence, shown))
+            valid_choice = valid_choice.unpinned()
+        SYNCED.received(message, BrowserState(now.sentence, valid_choice))
         # A change of display settings is not a choice of a head. The next sentence then still opens at its most
         # informative head.
-        unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
-        session.store_attention(shown.unchosen() if unchosen else shown, kind)
+        unchosen = not session.attention(of=of).chosen and (valid_choice.layer, valid_choice.head) == (
+            current.layer,
+            current.head,
+        )
+        session.store_attention(valid_choice.unchosen() if unchosen else valid_choice, kind)
 
-    draw(key, asked, store)
-    return chosen
+    draw(key, request, store)
+    return current
 
 
 def at_clearest_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
@@ -143,8 +146,8 @@ def show_small_maps(trace: Trace, metrics: HeadMetrics) -> bool:
     ).open
     if opened is None:
         return False
-    chosen = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
-    session.store_attention(replace(session.attention(), layer=chosen.layer, head=chosen.head))
+    choice = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
+    session.store_attention(replace(session.attention(), layer=choice.layer, head=choice.head))
     return True
 
 

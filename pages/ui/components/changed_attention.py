@@ -46,15 +46,15 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
         what: a description of the change.
     """
 
-    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
-        data = changed_payload(after, before, asked, what)
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
+        data = changed_payload(after, before, request, what)
         draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
 
     return draw_with_choice(before.trace, before.metrics, key, draw)
 
 
 def attention_editor(
-    after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
+    after: Version, before: Version, key: str, what: str, edits: str, translation: str, changed: Callable[[str], None]
 ) -> AttentionParams:
     """Show the browser like `changed_attention`, with rows that the user can edit.
 
@@ -64,19 +64,19 @@ def attention_editor(
         key: the key of the component.
         what: a description of the edits.
         edits: the edits that lead from `before` to `after`, in URL format.
-        written: the changed model's translation, which is shown above a large map.
+        translation: the changed model's translation, which is shown above a large map.
         changed: called with the user's new list of edits, which is untrusted, or with a text that starts with UNDO.
     """
 
     def edited() -> None:
-        sent = st.session_state[key].get("edited")
-        if isinstance(sent, str):
-            changed(sent)
+        message = st.session_state[key].get("edited")
+        if isinstance(message, str):
+            changed(message)
 
-    def draw(key: str, asked: StateRequest[BrowserState], store: Callable[[], None]) -> None:
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_editor(
             key=key,
-            data=changed_payload(after, before, asked, what, edits, written),
+            data=changed_payload(after, before, request, what, edits, translation),
             on_choice_change=store,
             on_edited_change=edited,
             width="stretch",
@@ -88,25 +88,25 @@ def attention_editor(
 def changed_payload(
     after: Version,
     before: Version,
-    asked: StateRequest[BrowserState],
+    request: StateRequest[BrowserState],
     what: str,
     edits: str | None = None,
-    written: str = "",
+    translation: str = "",
 ) -> bytes:
     """Return one message with the maps before and after a change.
 
     Args:
         after: the run with the change.
         before: the run without the change.
-        asked: the request with the state to show.
+        request: the request with the state to show.
         what: a description of the change.
         edits: the edits in URL format; None if the user cannot edit.
-        written: the changed model's translation.
+        translation: the changed model's translation.
     """
     messages = [
-        browser_payload(version.trace, version.metrics, vars(asked.state.choice), number=asked.number)
+        browser_payload(version.trace, version.metrics, vars(request.state.choice), number=request.number)
         for version in (after, before)
     ]
     sizes = [len(message) for message in messages]
-    header = {"sizes": sizes, "what": what, "edits": edits, "written": displayable(written)}
+    header = {"sizes": sizes, "what": what, "edits": edits, "written": displayable(translation)}
     return frame({**header, "experiment": session.embedded_experiment()}, b"".join(messages))

@@ -133,13 +133,13 @@ def drawing(
     """
 
     word = session.params(WordParams).within(len(story.source.words), len(story.target.words))
-    asked, chosen = synced_params(KEY, word)
+    request, store_word = synced_params(KEY, word)
     opened = OpenedPage(KEY)
     with saveable(KEY, "The Transformer, with three maps of its attention"):
         draw_diagram(
             key=KEY,
             on_open_change=opened.note,
-            on_params_change=chosen,
+            on_params_change=store_word,
             width="stretch",
             data={
                 "here": "translate",
@@ -150,7 +150,7 @@ def drawing(
                 "languages": {"source": languages.source.name, "target": languages.target.name},
                 "kinds": {kind: vars(box) for kind, box in kinds.items()},
                 "story": {**vars(story), "source": vars(story.source), "target": vars(story.target)},
-                "asked": asked,
+                "asked": request,
             },
         )
     return opened

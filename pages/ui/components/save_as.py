@@ -35,12 +35,12 @@ FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 
 def figure_component(entry: str) -> Any:
     """Return a `component` that is a figure; in lecture mode, its data contains `lecture: true`."""
-    drawn = component(entry)
+    draw_component = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
         if roles.is_lecture_mode():
             data = with_fields(data, lecture=True) if isinstance(data, bytes) else {**data, "lecture": True}
-        return drawn(data=data, **options)
+        return draw_component(data=data, **options)
 
     return draw
 
@@ -91,9 +91,9 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         chart = replace(chart, large=True) if isinstance(chart, FilledChart) else enlarge(chart)
         options = {**options, **FILL_CONTAINER}
     with saveable(key, alt, sentence=sentence):
-        drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
+        compiled = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
         # Streamlit only calls `to_dict`, so any object works whose `to_dict` returns the specification.
-        st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
+        st.altair_chart(cast("AltairChart", compiled), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, int], object], **options: Any) -> None:

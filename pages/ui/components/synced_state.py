@@ -58,7 +58,7 @@ class SyncedState(Generic[S]):
         st.session_state[self.key] = request, state
         return request
 
-    def received(self, sent: Any, state: S) -> None:
+    def received(self, message: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
         Nothing is recorded if the browser has not yet received the last request, which will replace the user's choice.
@@ -66,11 +66,11 @@ class SyncedState(Generic[S]):
         script run that should have made a new one ended early.
 
         Args:
-            sent: the component's message, which is untrusted.
+            message: the component's message, which is untrusted.
             state: the state described by the message.
         """
         request, _ = st.session_state.get(self.key, (None, None))
-        if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
+        if request is not None and isinstance(message, Mapping) and message.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
@@ -87,14 +87,14 @@ def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[]
     """
     synced: SyncedState[Params] = SyncedState(f"_{key}_params")
     stays = session.was_drawn(key) and synced.shown == params
-    asked = synced.request(params, new=not stays)
+    request = synced.request(params, new=not stays)
 
     def store() -> None:
-        sent = st.session_state[key].get("params")
-        session.store(type(params).from_browser(sent))
-        synced.received(sent, session.params(type(params)))
+        message = st.session_state[key].get("params")
+        session.store(type(params).from_browser(message))
+        synced.received(message, session.params(type(params)))
 
-    return {"number": asked.number, "params": vars(params)}, store
+    return {"number": request.number, "params": vars(params)}, store
 
 
 def _new_number() -> int:

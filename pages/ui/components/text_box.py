@@ -25,7 +25,7 @@ def text_box(
     button: str,
     help: str = "",
     primary: bool = False,
-    asked: int = 0,
+    request: int = 0,
     belongs: str = "",
 ) -> None:
     """Show the text box and its button; pressing Enter clicks the button.
@@ -39,7 +39,7 @@ def text_box(
         button: the label of the button.
         help: the box's tooltip.
         primary: whether the button is the page's primary one.
-        asked: a request number; a higher number than before makes the box show `text`, even while the user types.
+        request: a request number; a higher number than before makes the box show `text`, even while the user types.
         belongs: the context of the typed text; when the context changes, the box discards the typed text.
     """
 
@@ -55,7 +55,7 @@ def text_box(
         data={
             "name": key,
             "text": text,
-            "asked": asked,
+            "asked": request,
             "belongs": belongs,
             "label": label,
             "placeholder": placeholder,

@@ -47,11 +47,11 @@ def show_methods_compared(reading: Reading) -> None:
         },
     }
     with part:
-        found = {
+        translations = {
             name: reading.runs.get(TranslationRun(reading.trace.source_text, settings))
             for name, settings in methods.items()
         }
-        table = comparison(found, reading.languages.target.name)
+        table = comparison(translations, reading.languages.target.name)
         draw_table(
             table,
             "ways_table",
@@ -78,11 +78,11 @@ def show_methods_compared(reading: Reading) -> None:
         )
 
 
-def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
+def comparison(translations: dict[str, Translation], target: str) -> pd.DataFrame:
     """Return a table with one row per method.
 
     Args:
-        found: each method's translation.
+        translations: each method's translation.
         target: the target language, which is the heading of the translations.
     """
     return pd.DataFrame(
@@ -95,6 +95,6 @@ def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
                 "tokens": len(each.tokens),
                 "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
             }
-            for name, each in found.items()
+            for name, each in translations.items()
         ]
     )

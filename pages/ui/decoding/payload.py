@@ -27,7 +27,7 @@ def decoding_payload(
     visited: Sequence[VisitedTranslation],
     params: DecodingParams,
     tokenizer: TextVocabulary,
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
     head: tuple[int, int],
     languages: Languages,
 ) -> bytes:
@@ -41,7 +41,7 @@ def decoding_payload(
         visited: all translations that the user has visited.
         params: the parameters that produced the translation.
         tokenizer: provides the token labels.
-        asked: the state that the browser should show, and the request number.
+        request: the state that the browser should show, and the request number.
         head: the layer and head whose attention rows are shown for a node of the beam-search tree.
         languages: the model's source and target languages.
     """
@@ -52,7 +52,7 @@ def decoding_payload(
     identity = repr((texts, traced.translation.tokens, decoding_fields(params))).encode("utf-8", "surrogatepass")
     header = {
         "id": f"{zlib.crc32(identity):08x}",
-        "asked": asked,
+        "asked": request,
         "params": decoding_fields(params),
         "layers": layers,
         "heads": heads,
@@ -109,8 +109,11 @@ def _step(traced: TracedTranslation, step: int, tokenizer: TextVocabulary) -> di
         "forced": step < len(traced.translation.prefix),
         "candidates": _candidates(trace.candidate_ids[row], trace.candidate_log_probs[row], tokenizer),
         "layers": [
-            {"candidates": _candidates(ids[step], log_probs[step], tokenizer), "logProb": round(float(taken[step]), 6)}
-            for ids, log_probs, taken in zip(lens.candidate_ids, lens.candidate_log_probs, lens.taken, strict=True)
+            {
+                "candidates": _candidates(ids[step], log_probs[step], tokenizer),
+                "logProb": round(float(chosen_id[step]), 6),
+            }
+            for ids, log_probs, chosen_id in zip(lens.candidate_ids, lens.candidate_log_probs, lens.taken, strict=True)
         ],
     }
 
@@ -163,25 +166,25 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
         tree: the tree of a beam search.
         size: the beam size, which is also the maximum number of pruned nodes per step.
     """
-    shown = []
+    nodes = []
     pruned: dict[int, int] = {}
     for index, node in enumerate(tree.nodes):
         if node.fate == HypothesisState.PRUNED:
             pruned[node.step] = pruned.get(node.step, 0) + 1
             if pruned[node.step] > size:
                 continue
-        shown.append(index)
-    return shown
+        nodes.append(index)
+    return nodes
 
 
 def _tree(tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, head: tuple[int, int]) -> dict[str, Any]:
-    shown = shown_nodes(tree, params.beam_size)
-    place = {index: number for number, index in enumerate(shown)}
-    nodes = [tree.nodes[index] for index in shown]
+    indices = shown_nodes(tree, params.beam_size)
+    place = {index: number for number, index in enumerate(indices)}
+    nodes = [tree.nodes[index] for index in indices]
     rows = None
     if 0 < params.node <= len(nodes):
         decoder, cross = (
-            rows[head] if params.show == "head" else rows.mean((0, 1)) for rows in tree.rows(shown[params.node - 1])
+            rows[head] if params.show == "head" else rows.mean((0, 1)) for rows in tree.rows(indices[params.node - 1])
         )
         whose = f"layer {head[0] + 1}, head {head[1] + 1}" if params.show == "head" else "mean of all heads"
         rows = {

@@ -70,13 +70,13 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     if params.free and reading.given:
         # Force every token of the translation that the user supplied.
         forced = tuple(token.id for token in reading.trace.predicted_tokens)
-    asked = DecodingRun(reading.trace.source_text, params.settings)
+    run = DecodingRun(reading.trace.source_text, params.settings)
     try:
-        traced = reading.runs.get(replace(asked, prefix=tuple(forced), suppressed=frozenset(params.suppressed)))
+        traced = reading.runs.get(replace(run, prefix=tuple(forced), suppressed=frozenset(params.suppressed)))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         params = params.for_another_sentence()
-        traced = reading.runs.get(asked)
+        traced = reading.runs.get(run)
     return traced, replace(params, step=min(params.step, len(traced.translation.tokens) - 1))
 
 
@@ -96,9 +96,9 @@ def visited_translations(
     given = reading.given and params.free
     # The user may supply another translation later, so store this one's tokens as forced tokens.
     again = replace(params, step=0, node=0, forced=ids if given else params.forced)
-    taken = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
-    if taken.tokens not in (first.tokens, *(other.tokens for other in others)):
-        others = (*others, taken)[1 - MAX_VISITED :]
+    visited = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
+    if visited.tokens not in (first.tokens, *(other.tokens for other in others)):
+        others = (*others, visited)[1 - MAX_VISITED :]
     others = tuple(replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others)
     st.session_state[VISITED_KEY] = (sentence, others)
     return (first, *others)
@@ -124,32 +124,34 @@ def ids_of(tokens: Sequence[Token]) -> tuple[int, ...]:
     return tuple(token.id for token in tokens)
 
 
-def use_on_all_pages(written: DecodedText, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
+def use_on_all_pages(
+    decoded: DecodedText, own_ids: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary
+) -> None:
     """Make all pages show a decoded translation, or the model's own if both are the same.
 
     Args:
-        written: the decoded translation.
-        own: token ids of the model's own translation.
+        decoded: the decoded translation.
+        own_ids: token ids of the model's own translation.
         params: the parameters that produced the translation.
         tokenizer: the tokenizer of the target language.
     """
-    is_own = written.tokens == own
+    is_own = decoded.tokens == own_ids
     # Keep showing the decoding on this page, and do not treat the translation as one that the user supplied.
     session.update(DecodingParams, search=not is_own)
     if is_own:
         session.read_instead("")
     else:
-        session.read_instead(written.text, origin(written, params, tokenizer))
+        session.read_instead(decoded.text, origin(decoded, params, tokenizer))
 
 
-def origin(written: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
+def origin(decoded: DecodedText, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """Describe in words how a translation was decoded.
 
     The other pages receive only its text, which may be tokenized differently.
     """
-    again = tuple(tokenizer.encode_ids(written.text))
+    again = tuple(tokenizer.encode_ids(decoded.text))
     # Compare only the end, because the decoded tokens may start with a language code.
-    if again == written.tokens[-len(again) :]:
+    if again == decoded.tokens[-len(again) :]:
         return params.in_words
     return f"{params.in_words}; read from its text, which is tokenized differently from what was decoded"
 

@@ -39,24 +39,24 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         translator: the model.
     """
     languages = translator.languages
-    found = [each for each in gallery.exhibits if each.does_it]
+    exhibits = [each for each in gallery.exhibits if each.passes]
     key = "gallery"
 
     def clicked() -> None:
-        st.session_state[CLICKED] = find_example(st.session_state[key].get("open"), found)
+        st.session_state[CLICKED] = find_example(st.session_state[key].get("open"), exhibits)
 
     with main_figure(), saveable("gallery", "What individual heads of this model do", sentence=""):
         draw_gallery(
             key=key,
             on_open_change=clicked,
             width="stretch",
-            data={"exhibits": [exhibit_data(each, languages) for each in found]},
+            data={"exhibits": [exhibit_data(each, languages) for each in exhibits]},
         )
     opened = st.session_state.pop(CLICKED, None)
     if opened is not None:
         exhibit, example = opened
         st.switch_page(PAGES[exhibit.kind].path, query_params=head_address(exhibit, example))
-    missing = [each for each in gallery.exhibits if not each.does_it]
+    missing = [each for each in gallery.exhibits if not each.passes]
     if not gallery.exhibits:
         st.info("There is nothing to show: no translation ended within the length limit.")
     if missing:
@@ -73,10 +73,11 @@ def _describe_missing(exhibit: Exhibit, languages: Languages) -> str:
     """Return Markdown that states, with the best head's numbers, that no head does an exhibit's task."""
     rule = ""
     if exhibit.rule and exhibit.share >= MIN_TASK_SHARE:
-        title = markdown(TASK[exhibit.rule].described(languages)[0])
+        title = markdown(TASK[exhibit.rule].title_and_meaning(languages)[0])
         rule = f", of which its general rule, “{title}”, explains {exhibit.explained:.0%}"
     return (
-        f"{markdown(TASK[exhibit.task].described(languages)[0])} (at most {exhibit.share:.0%} of a head's attention, "
+        f"{markdown(TASK[exhibit.task].title_and_meaning(languages)[0])} (at most {exhibit.share:.0%} of a head's "
+        "attention, "
         f"in {PAGES[exhibit.kind].title.lower()}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}{rule})"
     )
 
@@ -96,7 +97,7 @@ def find_example(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Exa
 
 def head_address(exhibit: Exhibit, example: Example) -> dict[str, str]:
     """Return the URL parameters that open a head on an example sentence, with the words of the link pinned."""
-    chosen = replace(
+    params = replace(
         session.attention(),
         layer=exhibit.layer,
         head=exhibit.head,
@@ -105,12 +106,12 @@ def head_address(exhibit: Exhibit, example: Example) -> dict[str, str]:
         rows=example.rows,
         columns=example.columns,
     )
-    return session.address_of(example.text, exhibit.kind, chosen)
+    return session.address_of(example.text, exhibit.kind, params)
 
 
 def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
     """Return an exhibit's data for the browser."""
-    (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
+    (title, meaning), page = TASK[exhibit.task].title_and_meaning(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
         return f"{page.address}?{urlencode(head_address(exhibit, example))}"

@@ -27,23 +27,23 @@ def pick_kind(
         titles: the titles of the attention kinds.
         options: further options of `st.segmented_control`.
     """
-    chosen = shown_kind(kinds, of)
+    kind = shown_kind(kinds, of)
     if len(kinds) > 1:
         st.segmented_control(
             "Kind of attention",
             kinds,
             format_func=titles.__getitem__,
             required=True,
-            **bind(of, "kind", value=chosen),
+            **bind(of, "kind", value=kind),
             **options,
         )
-    return chosen
+    return kind
 
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
     """Return the chosen attention kind, or the model's first one if the model does not have the chosen one."""
-    chosen = session.params(of).kind
-    return chosen if chosen in kinds else kinds[0]
+    kind = session.params(of).kind
+    return kind if kind in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:

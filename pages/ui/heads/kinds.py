@@ -105,12 +105,12 @@ def head_markdown_link(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS,
         maps: the pages that show the model's heads.
         row: the 0-based row to pin, with no other pins; None leaves the pins unchanged.
     """
-    chosen, pins = maps.at(layer, head), session.params(PinParams)
+    params, pins = maps.at(layer, head), session.params(PinParams)
     if row is not None and maps.params is AttentionParams:
         pins = pins.pinned(kind, (row,), ())
     elif row is not None:
-        chosen = replace(chosen, rows=(row,), columns=())
-    address = session.page_address(chosen, pins, *maps.also(kind))
+        params = replace(params, rows=(row,), columns=())
+    address = session.page_address(params, pins, *maps.also(kind))
     if not address:
         return head_title(kind, layer, head)
     return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"

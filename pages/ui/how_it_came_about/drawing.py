@@ -29,7 +29,7 @@ PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
 def graph_chart(
     graph: AttributionGraph,
-    drawn: PrunedGraph,
+    pruned: PrunedGraph,
     question: PathQuestion,
     nodes: pd.DataFrame,
     paths: pd.DataFrame,
@@ -42,32 +42,32 @@ def graph_chart(
 
     Args:
         graph: the attribution graph.
-        drawn: the part of the graph to draw.
+        pruned: the part of the graph to draw.
         question: the predicted token, and the labels of all tokens.
         nodes: the table made by `node_table`.
         paths: the table made by `path_table`, with an optional column of measured effects.
         picked: the 0-based number of the highlighted edge.
     """
     # Paths have the first numbers, from 1. Edges from bias nodes, which cannot be cut, have the numbers after them.
-    biases = bias_table(graph, drawn, question)
+    biases = bias_table(graph, pruned, question)
     ends = [
-        *((graph.senders[edge], graph.receivers[edge]) for edge in drawn.edges),
-        *((bias_index(graph, graph.nodes[index]), index) for index in drawn.biased),
+        *((graph.senders[edge], graph.receivers[edge]) for edge in pruned.edges),
+        *((bias_index(graph, graph.nodes[index]), index) for index in pruned.biased),
     ]
-    shown = _curves(ends, nodes)
+    curves = _curves(ends, nodes)
     paths = pd.concat((paths, biases), ignore_index=True)
     measured = paths.reindex(columns=["measured"]).measured
     drawn_effect = measured.fillna(paths.predicted)
     signs = [f"{sign}, {'measured' if measured.notna().any() else 'predicted'}" for sign in (FOR, AGAINST)]
-    told = paths.assign(
+    tooltips = paths.assign(
         path=range(1, len(paths) + 1),
-        dashed=np.arange(len(paths)) >= len(drawn.edges),
+        dashed=np.arange(len(paths)) >= len(pruned.edges),
         size=drawn_effect.abs(),
         sign=np.where(drawn_effect >= 0, *signs),
         effect=[typeset(each, "+.3f") for each in paths.predicted],
         cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
-    shown = shown.merge(told.drop(columns=["predicted"]), on="path")
+    curves = curves.merge(tooltips.drop(columns=["predicted"]), on="path")
     blue, orange = PALETTE["pair"]
     across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
     layers = range(1, int(nodes.y.max()))
@@ -85,7 +85,7 @@ def graph_chart(
         for name, title in (("effect", PREDICTED_EFFECT), ("cut", MEASURED_EFFECT))
     ]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line(cursor="pointer")
         .encode(
             x=across,
@@ -134,7 +134,7 @@ def graph_chart(
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
     beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
-    unseen = _unattached_labels(graph, drawn, question, across, up)
+    unseen = _unattached_labels(graph, pruned, question, across, up)
     return (
         layer_charts(lines, points, *names, unseen)
         .resolve_scale(color="independent")
@@ -175,10 +175,10 @@ def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
 
 
 def _unattached_labels(
-    graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
+    graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
     """Return a chart with the labels of columns whose token node is not drawn."""
-    nodes = drawn_nodes(graph, drawn)
+    nodes = drawn_nodes(graph, pruned)
     seen = {column_of(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(
         [

@@ -47,9 +47,9 @@ def show_graph(reading: TracedReading) -> None:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         raise PageEnd from None
     params = session.params(GraphParams)
-    drawn = prune(graph, params.most)
-    nodes, paths = node_table(graph, drawn, question), path_table(graph, drawn, question)
-    ends = graph.paths(drawn.edges)
+    pruned = prune(graph, params.most)
+    nodes, paths = node_table(graph, pruned, question), path_table(graph, pruned, question)
+    ends = graph.paths(pruned.edges)
     if params.every:
         paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, ends))
     picked = params.path if 0 <= params.path < len(ends) else _first_head_path(ends)
@@ -57,7 +57,7 @@ def show_graph(reading: TracedReading) -> None:
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
         experiment = embed_experiment(reading.runs, graph_run, cuts)
-    st.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
+    st.markdown(describe_graph(question, graph, pruned, paths), help=explain("logit", "head", "feed-forward"))
     st.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
         **bind(GraphParams, "every"),
@@ -65,24 +65,24 @@ def show_graph(reading: TracedReading) -> None:
     )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"{'Measured' if params.every else 'Predicted'} effects; {1 - drawn.kept:.0%} of them are left out",
+        f"{'Measured' if params.every else 'Predicted'} effects; {1 - pruned.kept:.0%} of them are left out",
         rows=2,
     ):
         # A chart remembers its last click, so use a new chart when a path is chosen in another way.
         key = f"graph_drawing_{picked}"
         show_altair(
-            graph_chart(graph, drawn, question, nodes, paths, picked),
+            graph_chart(graph, pruned, question, nodes, paths, picked),
             key=key,
             selection_mode=PICK,
             on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
     # The biases are no part that a sentence can do without, so their edges are not cut.
-    listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
-    listed = listed.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
+    all_paths = pd.concat((paths, bias_table(graph, pruned, question)), ignore_index=True)
+    all_paths = all_paths.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
     # An expander remembers whether it is open, so the measured effects have one of their own, which opens by itself.
     show_numbers(
-        listed,
+        all_paths,
         "graph_paths_measured" if params.every else "graph_paths",
         label="The paths",
         digits=4,
@@ -92,7 +92,7 @@ def show_graph(reading: TracedReading) -> None:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     concluded = _show_conclusion(reading)
     with st.expander("Details"):
-        st.markdown("  \n".join(filter(None, (describe_details(graph, drawn, paths), concluded))))
+        st.markdown("  \n".join(filter(None, (describe_details(graph, pruned, paths), concluded))))
     numbers = nodes.drop(columns=["x", "y", "short"])
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
     with save_tables(
@@ -104,21 +104,21 @@ def show_graph(reading: TracedReading) -> None:
             "model": reading.trace.model,
             "position": question.target.positions[0],
             "against": question.target.against and question.target.against[0],
-            "threshold": drawn.threshold,
-            "kept": drawn.kept,
+            "threshold": pruned.threshold,
+            "kept": pruned.kept,
         },
-        {"paths": listed, "nodes": numbers},
+        {"paths": all_paths, "nodes": numbers},
     ):
         experiment_buttons(reading.runs, experiment, "graph")
 
 
-def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states the explained value, what the drawing leaves out, and how cuts agree."""
     what = "The logit of" if not question.other else "The logit difference"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This picture leaves out "
-        f"**{1 - drawn.kept:.0%}** of the predicted effects, by size: edges below "
-        f"{typeset(drawn.threshold, '.2f')} logits, and parts that only they connect. {describe_disagreement(paths)}"
+        f"**{1 - pruned.kept:.0%}** of the predicted effects, by size: edges below "
+        f"{typeset(pruned.threshold, '.2f')} logits, and parts that only they connect. {describe_disagreement(paths)}"
     )
 
 
@@ -136,18 +136,19 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
     )
 
 
-def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states how exact the sums are, and what share of the effects the graph shows."""
-    says = (
+    description = (
         f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
-        f"{len(drawn.edges)} drawn edges have {drawn.kept:.0%} of the size of all edges, added up without their signs. "
+        f"{len(pruned.edges)} drawn edges have {pruned.kept:.0%} of the size of all edges, added up without their "
+        "signs. "
         f"Dotted edges come from biases, and are not cut; those that the token reads directly add "
         f"{typeset(graph.biases[-1], '+.2f')}."
     )
     if "measured" in paths and len(paths) > 2:
         correlation = rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy())
-        says += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
-    return says
+        description += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
+    return description
 
 
 def _first_head_path(ends: tuple[Path, ...]) -> int:
@@ -193,9 +194,9 @@ def _show_path(
     sender, receiver = ends[picked]
     predicted = float(paths.predicted.iloc[picked])
     if session.params(GraphParams).cut:
-        found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
+        measured = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
-            f"**Measured:** the path adds **{typeset(found, '+.3f')}** to the "
+            f"**Measured:** the path adds **{typeset(measured, '+.3f')}** to the "
             f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut takes it away. "
             f"Predicted: {typeset(predicted, '+.3f')}."
         )

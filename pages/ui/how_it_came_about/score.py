@@ -35,10 +35,10 @@ def show_score(reading: TracedReading) -> None:
     kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
     layers, heads, queries, keys = trace.attention(kind).shape
     looking = labels_of(trace.query_tokens(kind), trace.source_text if kind == "encoder" else trace.target_text)
-    seen = labels_of(trace.key_tokens(kind), trace.target_text if kind == "decoder" else trace.source_text)
-    told = reading.choice(kind)
-    layer = params.layer if 0 <= params.layer < layers else told.layer
-    head = params.head if 0 <= params.head < heads else told.head
+    key_labels = labels_of(trace.key_tokens(kind), trace.target_text if kind == "decoder" else trace.source_text)
+    choice = reading.choice(kind)
+    layer = params.layer if 0 <= params.layer < layers else choice.layer
+    head = params.head if 0 <= params.head < heads else choice.head
     query = params.query if 0 <= params.query < queries else queries // 2
     row = trace.attention(kind)[layer, head, query]
     allowed = np.flatnonzero(trace.mask(kind)[query])
@@ -51,7 +51,7 @@ def show_score(reading: TracedReading) -> None:
             ("layer", "Layer", range(layers), layer, None),
             ("head", "Head", range(heads), head, None),
             ("query", "This token …", range(queries), query, looking),
-            ("key", "… looks at", allowed, key, seen),
+            ("key", "… looks at", allowed, key, key_labels),
         ):
             _show_box(name, title, [int(each) for each in options], at, labels)
     try:
@@ -64,11 +64,12 @@ def show_score(reading: TracedReading) -> None:
         return
     query_parts, key_parts, scores = pairs.largest(LARGEST)
     rows, columns = ([part_name(part) for part in parts] for parts in (query_parts, key_parts))
-    named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
-    top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
+    is_named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
+    top = np.unravel_index((abs(scores) * is_named).argmax(), scores.shape)
     st.markdown(
         f"In {head_markdown_link(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
-        f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
+        f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
+        "The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
         + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
@@ -77,7 +78,7 @@ def show_score(reading: TracedReading) -> None:
     )
     with main_figure(
         f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
-        f"“{markdown(seen[key])}”",
+        f"“{markdown(key_labels[key])}”",
         "Rows wrote the query, columns wrote the key; all cells add up to the score",
     ):
         show_altair(

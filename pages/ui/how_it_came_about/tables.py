@@ -21,13 +21,13 @@ GROUPS = ("token", "encoder head", "masked head", "cross head", "feed-forward", 
 NODE_SPACING = 0.34
 
 
-def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
+def node_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn node: name, group, value, the parts of the value, short label, and x, y.
 
     The index is the node's index in the graph. Bias nodes come last, in the order of `STACKS`. Token and bias nodes
     have no incoming edges.
     """
-    nodes = drawn_nodes(graph, drawn)
+    nodes = drawn_nodes(graph, pruned)
     columns = column_centres(nodes)
     places: dict[tuple[float, float], list[int]] = defaultdict(list)
     top = max((node.place.layer for node in nodes if node.place), default=0) + 2.0
@@ -39,7 +39,7 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
     for (x, y), rows in places.items():
         # Place heads of the same layer and token side by side.
         xs[rows], ys[rows] = x + (np.arange(len(rows)) - (len(rows) - 1) / 2) * NODE_SPACING, y
-    indices = list(drawn.nodes)
+    indices = list(pruned.nodes)
     own = [graph.bias(node.stack) for node in nodes if node.kind == "bias"]
     none = np.zeros(len(own))
     parts = {
@@ -62,38 +62,38 @@ def node_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuesti
     )
 
 
-def bias_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
+def bias_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn edge from a bias node: from, to, and value in logits.
 
     The index is the receiver's index in the graph.
     """
-    receivers = [graph.nodes[index] for index in drawn.biased]
+    receivers = [graph.nodes[index] for index in pruned.biased]
     return pd.DataFrame(
         {
             "from": [question.name(_bias(node.stack)) for node in receivers],
             "to": [question.name(node) for node in receivers],
-            "predicted": graph.biases[list(drawn.biased)],
+            "predicted": graph.biases[list(pruned.biased)],
         },
-        index=list(drawn.biased),
+        index=list(pruned.biased),
     )
 
 
-def path_table(graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
+def path_table(graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion) -> pd.DataFrame:
     """Return a table with one row per drawn edge, largest first: from, to, and predicted effect in logits."""
-    ends = graph.paths(drawn.edges)
+    ends = graph.paths(pruned.edges)
     return pd.DataFrame(
         {
             "from": [question.name(sender) for sender, _ in ends],
             "to": [question.name(receiver) for _, receiver in ends],
-            "predicted": graph.edges[list(drawn.edges)],
+            "predicted": graph.edges[list(pruned.edges)],
         }
     )
 
 
-def drawn_nodes(graph: AttributionGraph, drawn: PrunedGraph) -> list[Node]:
+def drawn_nodes(graph: AttributionGraph, pruned: PrunedGraph) -> list[Node]:
     """Return the drawn nodes of the graph, followed by the bias nodes with a drawn edge."""
-    nodes = [graph.nodes[index] for index in drawn.nodes]
-    stacks = {graph.nodes[index].stack for index in drawn.biased}
+    nodes = [graph.nodes[index] for index in pruned.nodes]
+    stacks = {graph.nodes[index].stack for index in pruned.biased}
     return nodes + [_bias(stack) for stack in STACKS if stack in stacks]
 
 
@@ -104,12 +104,12 @@ def bias_index(graph: AttributionGraph, node: Node) -> int:
 
 def column_centres(nodes: list[Node]) -> dict[tuple[bool, int], float]:
     """Return the centre of each token's column; a column is as wide as its widest row of heads."""
-    seen = sorted((node for node in nodes if node.kind != "target"), key=column_of)
-    rows = Counter((column_of(node), node.place and node.place.layer, node.attention) for node in seen)
+    ordered = sorted((node for node in nodes if node.kind != "target"), key=column_of)
+    rows = Counter((column_of(node), node.place and node.place.layer, node.attention) for node in ordered)
     middles: dict[tuple[bool, int], float] = {}
     end = 0.0
     last: tuple[bool, int] | None = None
-    for column in dict.fromkeys(map(column_of, seen)):
+    for column in dict.fromkeys(map(column_of, ordered)):
         width = max(1.0, NODE_SPACING * max(count for (each, *_), count in rows.items() if each == column))
         # Leave a gap between the source and the prefix.
         end += 1.0 if last is not None and last[0] != column[0] else 0.0

@@ -103,27 +103,27 @@ def show_cell_boxes(
         )
 
 
-def show_summary(found: Cell, row: str, column: str, moved: float) -> None:
+def show_summary(computation: Cell, row: str, column: str, stream_change: float) -> None:
     """Show one number for each step of the cell's computation.
 
     Args:
-        found: the cell.
+        computation: the cell.
         row, column: the word that looks and the word looked at, as Markdown.
-        moved: the norm of weight × value.
+        stream_change: the norm of weight × value.
     """
-    seen = "open" if found.allowed else "masked"
+    mask_state = "open" if computation.allowed else "masked"
     steps = {
-        "1. q · k": typeset(found.raw_score, DECIMALS),
-        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS),
-        "3. mask": seen,
-        "4. weight": typeset(found.weight, DECIMALS),
-        "5. ‖weight × v‖": typeset(moved, DECIMALS),
-        "6. ‖written‖": typeset(float(np.linalg.norm(found.term)), DECIMALS),
+        "1. q · k": typeset(computation.raw_score, DECIMALS),
+        f"2. ÷ √{len(computation.query)}": typeset(computation.score, DECIMALS),
+        "3. mask": mask_state,
+        "4. weight": typeset(computation.weight, DECIMALS),
+        "5. ‖weight × v‖": typeset(stream_change, DECIMALS),
+        "6. ‖written‖": typeset(float(np.linalg.norm(computation.term)), DECIMALS),
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
-    if found.allowed:
-        verb = f"looks at {column} with **{typeset(found.weight, DECIMALS)}** of its attention"
+    if computation.allowed:
+        verb = f"looks at {column} with **{typeset(computation.weight, DECIMALS)}** of its attention"
     else:
         verb = f"may not look at {column}: the mask hides it, whatever its score"
     st.markdown(f"{row} {verb}.")
@@ -145,14 +145,14 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
     ]
     if None in at:
         return None
-    shown = float(view.weights[choice.layer, choice.head, at[0], at[1]])
-    if formatted(shown) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
+    weight = float(view.weights[choice.layer, choice.head, at[0], at[1]])
+    if formatted(weight) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
         return None
     changes = [
         *(["tokens are merged into words"] if choice.words else []),
         *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{typeset(shown, DECIMALS)}** instead, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(weight, DECIMALS)}** instead, because there {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:

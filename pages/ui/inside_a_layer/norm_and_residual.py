@@ -41,11 +41,11 @@ PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: no
 def show_norm(reading: HeadReading) -> None:
     """Show diagrams of pre-norm and post-norm, one sub-layer's norm, and the residual stream's size in each layer."""
     trace, weights = reading.detailed(), reading.weights()
-    ours = reading.config.norm
+    placement = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
         with column:
             st.markdown(
-                f"**{title}**" + (" ← this model" if place == ours else ""),
+                f"**{title}**" + (" ← this model" if place == placement else ""),
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
@@ -71,10 +71,10 @@ def show_norm(reading: HeadReading) -> None:
             **bind(InsideParams, "sublayer", value=part),
         )
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
-    found = sublayer(trace, weights, stack, choice.layer, part)
+    computation = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
-    st.markdown(_describe_norm(found, ours))
-    show_table(spread_table(found, labels), "inside_spread", digits=4)
+    st.markdown(_describe_norm(computation, placement))
+    show_table(spread_table(computation, labels), "inside_spread", digits=4)
     st.subheader(
         "The size of the residual stream, and what is written to it",
         anchor=False,
@@ -97,29 +97,33 @@ def show_norm(reading: HeadReading) -> None:
     show_numbers(table, "inside_size_numbers")
 
 
-def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
+def spread_table(computation: SubLayer, labels: list[str]) -> pd.DataFrame:
     """Return a table with each position's mean and standard deviation at three points.
 
     The points are before the norm, after normalising, and after applying γ and β.
 
     Args:
-        found: the sub-layer.
+        computation: the sub-layer.
         labels: the labels of the N positions.
     """
     columns: dict[str, list[str] | np.ndarray] = {"token": numbered_labels(labels)}
-    for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
+    for name, values in (
+        ("before", computation.norm_before),
+        ("normalised", computation.normalised),
+        ("after γ, β", computation.normed),
+    ):
         # Rounding errors leave means of normalised values slightly above or below 0. Adding 0.0 turns −0 into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
-def _describe_norm(found: SubLayer, place: str) -> str:
+def _describe_norm(computation: SubLayer, place: str) -> str:
     """Return Markdown that describes the effect of the sub-layer's norm."""
-    before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
+    before, after = computation.norm_before.std(axis=-1), computation.normed.std(axis=-1)
     off = (
-        float(np.abs(found.summed - found.after).max())
+        float(np.abs(computation.summed - computation.after).max())
         if place == "pre"
-        else float(np.abs(found.normed - found.after).max())
+        else float(np.abs(computation.normed - computation.after).max())
     )
     return (
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
@@ -140,14 +144,14 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
     names = ["embeddings"] + [
         f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
     ]
-    written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
+    output_sizes = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
     return pd.DataFrame(
         {
             "after": names,
             "residual stream": stream,
-            "written": written,
-            "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
+            "written": output_sizes,
+            "written ÷ stream before": output_sizes / np.concatenate([[np.nan], stream[:-1]]),
         }
     )
 

@@ -18,9 +18,9 @@ from transformer.running.translator import Translator
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
     """Show the parameter counts of a language model."""
     table = parameter_table(config)
-    said = f"The language model has {sum(count for _, count in table):,} parameters"
-    st.markdown(f"**{said}.**")
-    with main_figure(f"**{said}**"):
+    description = f"The language model has {sum(count for _, count in table):,} parameters"
+    st.markdown(f"**{description}.**")
+    with main_figure(f"**{description}**"):
         _show_counts(table, "ours")
     st.caption("The token table is used twice, for input and output, but counts once.")
 

@@ -54,16 +54,16 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     # page.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
-        shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
-        labels = [token_label(token, "") for token in tokenizer.tokens(shown)]
-        note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are most likely at some step."
+        top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
+        labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
+        note = f"Of {values.shape[1]:,} columns, the {len(top_tokens)} that are most likely at some step."
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
-        return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
+        return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
         # Mark weights that the mask sets to 0, so that they look different from other zeros.
-        seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
-        return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
+        mask = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
+        return StageMatrix(np.where(mask, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 

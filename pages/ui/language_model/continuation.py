@@ -47,7 +47,9 @@ def show_continuation(loaded: LanguageModel) -> None:
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
     prose(
-        "lm_telling", describe_clearest_head(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), MAPS
+        "lm_telling",
+        describe_clearest_head(trace, metrics, is_chosen=session.attention(of=TextHeadParams).chosen),
+        MAPS,
     )
     at = choice.layer, choice.head
     st.markdown(
@@ -119,15 +121,15 @@ def show_likelihood(reading: LanguageReading) -> None:
     count, total = len(continuation.tokens), continuation.log_prob
     limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
     if continuation.complete:
-        whole = "the model ended the text"
+        reason = "the model ended the text"
     elif limit is not None and length >= limit:
-        whole = f"the model has only {limit} positions and has used them all"
+        reason = f"the model has only {limit} positions and has used them all"
     else:
-        whole = "the text could continue"
+        reason = "the text could continue"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'token' if count == 1 else 'tokens'} written, log-probability "
-        f"{typeset(total)} nats, {typeset(total / count)} per token; {whole}.",
+        f"{typeset(total)} nats, {typeset(total / count)} per token; {reason}.",
         help=explain("log-probability", "nats"),
     )
 

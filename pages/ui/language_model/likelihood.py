@@ -38,21 +38,21 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def show_likelihood(loaded: LanguageModel) -> None:
     """Show two text boxes and, for each text, a strip of token probabilities and a table row."""
-    asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
+    typed_texts = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
-    for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
+    for (name, text), place in zip(typed_texts.items(), st.columns(2), strict=True):
         with place:
             _show_text_box(loaded, name, text)
             if text.strip() and (score := _score(loaded, NUMBERS[name], text)):
                 scores[NUMBERS[name]] = score
-    if not any(map(str.strip, asked.values())):
+    if not any(map(str.strip, typed_texts.values())):
         st.warning("There is no text: type at least one word into a box.", icon=":material/edit:")
     if not scores:
         return
     labels = {number: [token_label(token, score.text) for token in score.tokens] for number, score in scores.items()}
-    found = verdict(scores)
-    st.markdown(" ".join(found), help=explain("log-probability", "nats", "perplexity"))
-    with main_figure(*found):
+    lines = verdict(scores)
+    st.markdown(" ".join(lines), help=explain("log-probability", "nats", "perplexity"))
+    with main_figure(*lines):
         show_altair(
             token_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
             "lm_scores",
@@ -83,7 +83,7 @@ def _show_text_box(loaded: LanguageModel, name: str, text: str) -> None:
         text,
         partial(_read, name),
         primary=first,
-        asked=session.box_request(),
+        request=session.box_request(),
         label=f"Text {NUMBERS[name]}{'' if first else ' to compare'} (up to {max_tokens(loaded)} tokens)",
         placeholder="Type a text …" if first else "Another text, or none …",
         button="Read",

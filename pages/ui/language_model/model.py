@@ -45,11 +45,11 @@ def language_model_choice() -> None:
     folders = list(language_model_folders())
     if len(folders) < 2:
         return
-    chosen = session.params(LanguageModelParams).model
+    name = session.params(LanguageModelParams).model
     st.selectbox(
         "Model",
         folders,
-        **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
+        **bind(LanguageModelParams, "model", value=name if name in folders else folders[0]),
         width=200,
         help="The built-in language model, and the other models in the folder `models`.",
     )

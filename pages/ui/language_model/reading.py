@@ -146,7 +146,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
             placeholder="Type the start of a text, or nothing …",
             button="Continue",
             primary=True,
-            asked=session.box_request(),
+            request=session.box_request(),
             help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
@@ -165,11 +165,11 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     params = session.params(ContinuationParams).within(tokenizer.size, tokenizer.symbols)
     reading = LanguageReading(CachedRuns(loaded), asked.text, asked.length, params)
     try:
-        written = len(reading.traced.ranks)
+        count = len(reading.traced.ranks)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
-    return replace(reading, params=replace(params, step=min(params.step, written - 1)))
+    return replace(reading, params=replace(params, step=min(params.step, count - 1)))
 
 
 def store_text(typed: str) -> None:

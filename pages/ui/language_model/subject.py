@@ -62,10 +62,10 @@ def subject_choice(page: str) -> None:
     key = f"{page}subject"
     folders = list(language_model_folders())
     name = session.params(LanguageModelParams).model
-    own = [OWN_OPTION] if page == CompareParams.PREFIX else []
-    chosen = OWN_OPTION if own and is_own_attention() else TRANSLATOR_OPTION
+    own_options = [OWN_OPTION] if page == CompareParams.PREFIX else []
+    option = OWN_OPTION if own_options and is_own_attention() else TRANSLATOR_OPTION
     if is_language_model():
-        chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
+        option = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
 
     def choose() -> None:
         picked = st.session_state[key]
@@ -76,8 +76,8 @@ def subject_choice(page: str) -> None:
 
     st.selectbox(
         "Whose heads",
-        [TRANSLATOR_OPTION, *(folders or [LANGUAGE_MODEL]), *own],
-        key=preset(key, chosen),
+        [TRANSLATOR_OPTION, *(folders or [LANGUAGE_MODEL]), *own_options],
+        key=preset(key, option),
         on_change=choose,
         format_func=_title,
         label_visibility="collapsed",

@@ -57,10 +57,10 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
     place = st.container(key=MAIN)
     lines = tuple(filter(None, headline))
     if lines and is_lecture_mode():
-        taken = sum(min(rows, 1 + len(line) // ROW) for line in lines)
+        row_count = sum(min(rows, 1 + len(line) // ROW) for line in lines)
         with place.container(key=LINES, gap=None):
             st.markdown("\n\n".join(lines))
-            st.html(f"<style>.st-key-{MAIN} {{ --lines: {taken}; --rows: {rows}; }}</style>")
+            st.html(f"<style>.st-key-{MAIN} {{ --lines: {row_count}; --rows: {rows}; }}</style>")
     return place
 
 

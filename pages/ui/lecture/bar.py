@@ -97,9 +97,9 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
         return "" if name == first else name
 
     def act() -> None:
-        sent = st.session_state[KEY].get("act")
-        if isinstance(sent, dict):
-            _act(sent, page)
+        message = st.session_state[KEY].get("act")
+        if isinstance(message, dict):
+            _act(message, page)
 
     params = session.params(LectureParams)
     slides = params.slides
@@ -130,7 +130,7 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
         st.warning(markdown(slides.problem), icon=":material/edit:")
 
 
-def _act(sent: Mapping[str, Any], page: str) -> None:
+def _act(message: Mapping[str, Any], page: str) -> None:
     """Carry out an action requested by an untrusted browser message."""
     # Clear the last error message: the user has had time to read it.
     params = session.params(LectureParams)
@@ -138,7 +138,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     session.store(params)
 
     def number(name: str) -> int:
-        value = sent.get(name)
+        value = message.get(name)
         return value if type(value) is int and abs(value) <= len(params.slides) else NO_SLIDE
 
     def listed(slides: Slides) -> None:
@@ -149,21 +149,21 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         if not address:
             listed(replace(params.slides, problem=TOO_LONG))
             return
-        mine = ListParams("\n".join(session.sentence_list().sentences)).to_address()
-        added = params.slides.added(Slide.of(page, address | mine).carrying(session.embedded_experiment()))
-        if added.problem and mine:
+        own_list = ListParams("\n".join(session.sentence_list().sentences)).to_address()
+        added = params.slides.added(Slide.of(page, address | own_list).carrying(session.embedded_experiment()))
+        if added.problem and own_list:
             added = params.slides.added(Slide.of(page, address).carrying(session.embedded_experiment()))
             added = replace(added, problem=added.problem or LIST_LEFT_OUT)
         listed(added)
 
     def load() -> None:
-        text = sent.get("text")
+        text = message.get("text")
         slides = Slides.from_file(text if isinstance(text, str) else "")
         # Keep the collected slides if the file cannot be read.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
     def entitle() -> None:
-        text = sent.get("text")
+        text = message.get("text")
         if isinstance(text, str):
             # Only the title changes, so stay on the current slide.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
@@ -180,7 +180,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         "load": load,
         "title": entitle,
     }
-    action = actions.get(sent.get("what") if isinstance(sent.get("what"), str) else None)
+    action = actions.get(message.get("what") if isinstance(message.get("what"), str) else None)
     if action is not None:
         action()
 
@@ -215,8 +215,8 @@ def _describe_switched(off: OffParams) -> str:
     heads = off.heads.heads
     if not heads:
         return ""
-    named = head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
-    return f"{named} {'changed' if off.gate else 'off'}"
+    heads_text = head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
+    return f"{heads_text} {'changed' if off.gate else 'off'}"
 
 
 def _step(page: str) -> str:
@@ -237,8 +237,8 @@ def _qr_code(path: str, pages: Container[str]) -> dict[str, str]:
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}
-    whole = full_address(st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
-    image = qr_code(whole)
+    url = full_address(st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
+    image = qr_code(url)
     if image is None:
         return {"problem": NO_CODE}
-    return {"image": image, "address": whole, "problem": local_only(whole)}
+    return {"image": image, "address": url, "problem": local_only(url)}

@@ -39,18 +39,18 @@ TOTALS = "lesson_totals"
 DIGITS, FINE_DIGITS = 3, 4
 
 
-def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
+def first_choice(lesson_step: MeasuredStep, *, solved: bool) -> AttentionParams:
     """Return the head, pinned rows and metric bars with which a step's attention map opens.
 
     Args:
         solved: whether the user has completed the step's task.
     """
-    step, evidence, figure = measured.step, measured.evidence, measured.figure
+    step, evidence, figure = lesson_step.step, lesson_step.evidence, lesson_step.figure
     kind = figure["kind"]
-    layer, head = opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, figure["head"])
+    layer, head = opened_head(step, lesson_step.finding, evidence) if solved else evidence.head(kind, figure["head"])
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
-        rows = pinned_row(measured, (layer, head))
+        rows = pinned_row(lesson_step, (layer, head))
     # The bars below the small maps reveal the head that the question asks for, so they appear only with the answer.
     bars = ""
     if solved and "bars" in figure:
@@ -60,28 +60,28 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
-def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
+def pinned_row(lesson_step: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
     """Return the token positions in the figure's pinned row, which may depend on the (layer, head) `at`."""
-    kind = measured.figure["kind"]
-    row = measured.evidence.row(kind, measured.figure["row"], at)
-    return measured.evidence.view(kind).axes.row_positions[row]
+    kind = lesson_step.figure["kind"]
+    row = lesson_step.evidence.row(kind, lesson_step.figure["row"], at)
+    return lesson_step.evidence.view(kind).axes.row_positions[row]
 
 
-def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
+def chosen_in_map(lesson_step: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
     """Return what the user has chosen in the map since the step was opened; None if the user has not chosen anything.
 
     Args:
         opened: the open lesson's ID and the step number.
     """
-    sent = st.session_state.get(_key(measured), {}).get("choice")
-    now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
+    message = st.session_state.get(_key(lesson_step), {}).get("choice")
+    now = sentence_id(lesson_step.evidence.trace()), _request_number(lesson_step, (*opened, False))
     # Ignore a choice made on another step's map, or before this step was last opened.
-    if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
+    if not isinstance(message, dict) or (message.get("id"), message.get("request")) != now:
         return None
-    return AttentionParams.from_browser(sent)
+    return AttentionParams.from_browser(message)
 
 
-def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
+def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
     """Show a step's attention browser. Once the step is done, the browser opens with the answer.
 
     A Streamlit rerun keeps the user's choice in the browser until the step is done or another step is opened.
@@ -90,38 +90,38 @@ def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> 
         opened: the open lesson's ID and the step number.
         done: whether the answer is shown. Until then, the browser does not describe the map in words.
     """
-    step, trace = measured.step, measured.evidence.trace()
+    step, trace = lesson_step.step, lesson_step.evidence.trace()
     draw_browser(
-        key=_key(measured),
+        key=_key(lesson_step),
         width="stretch",
         on_choice_change=lambda: None,
         data=browser_payload(
             trace,
-            measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
-            vars(first_choice(measured, solved=done)),
-            number=_request_number(measured, (*opened, done)),
+            lesson_step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), lesson_step.figure["kind"])),
+            vars(first_choice(lesson_step, solved=done)),
+            number=_request_number(lesson_step, (*opened, done)),
             quiet=bool(step.question) and not done,
             beside=True,
         ),
     )
 
 
-def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
+def _request_number(lesson_step: MeasuredStep, shown: tuple[str, int, bool]) -> int:
     """Return the attention browser's request number, which changes when a step is opened, reopened or done."""
     # If a script run did not show the map, Streamlit has dropped the choice in it, but the browser has kept it.
-    stays = SYNCED.shown == shown and _key(measured) in st.session_state
+    stays = SYNCED.shown == shown and _key(lesson_step) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
 
-def _key(measured: MeasuredStep) -> str:
-    return f"lesson_{measured.figure['kind']}"
+def _key(lesson_step: MeasuredStep) -> str:
+    return f"lesson_{lesson_step.figure['kind']}"
 
 
-def show_without(measured: MeasuredStep, *, done: bool) -> None:
+def show_without(lesson_step: MeasuredStep, *, done: bool) -> None:
     """Show a head's map in the trained model and, once the step is done, in the model with a part removed."""
     maps = [
         Map(title, rows, columns, values, mask)
-        for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
+        for title, rows, columns, values, mask in without_maps(lesson_step.evidence, **lesson_step.figure)
     ]
     side_by_side(maps if done else maps[:1], "lesson_without", sentence="")
 
@@ -134,7 +134,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
         marked: the training steps to label, from the "learning" figure.
     """
     table = pd.read_csv(StringIO(curve))
-    for lines, unit, name, said in (
+    for lines, unit, name, meaning in (
         (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
@@ -147,7 +147,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
                     {
                         "step": points.step,
                         "value": points["loss" if name == "loss" else "chrF"],
-                        "says": [said(row) for row in points.itertuples()],
+                        "says": [meaning(row) for row in points.itertuples()],
                     }
                 ),
                 last=int(table.step.max()),
@@ -181,16 +181,16 @@ def show_values(table: Table) -> None:
     )
 
 
-def show_table_figure(measured: MeasuredStep) -> None:
+def show_table_figure(lesson_step: MeasuredStep) -> None:
     """Show a figure made from a table: the totals as text, and a chart, a coloured table or the table itself."""
-    table = table_of(measured)
+    table = table_of(lesson_step)
     assert table is not None, "the figure has a table"
-    frame, show = display_table(table), measured.step.show
+    frame, show = display_table(table), lesson_step.step.show
     chart = _chart(show, table, frame)
     if totals := totals_of(table):
         st.container(key=TOTALS).markdown(markdown(totals))
     if show == "learning":
-        show_learning(measured.evidence.curve(), frame)
+        show_learning(lesson_step.evidence.curve(), frame)
     elif show == "values":
         show_values(table)
     elif chart is not None:
@@ -228,6 +228,6 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
     return bars(frame, table.head, labels)
 
 
-def is_hidden(measured: MeasuredStep, *, done: bool) -> bool:
+def is_hidden(lesson_step: MeasuredStep, *, done: bool) -> bool:
     """Return whether the step's figure must stay hidden, because it would give the answer away."""
-    return measured.step.show in TABLES and bool(measured.step.question) and not done
+    return lesson_step.step.show in TABLES and bool(lesson_step.step.question) and not done

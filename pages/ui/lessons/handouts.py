@@ -59,15 +59,19 @@ def worksheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
         LessonError: a step cannot be measured.
     """
     steps, blocks = [], []
-    for number, given in enumerate(lesson.steps, 1):
+    for number, lesson_step in enumerate(lesson.steps, 1):
         with _step_named(number):
-            step = measured_step(translator, given)
+            step = measured_step(translator, lesson_step)
             choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
-            own = f"<p class=sentence>{escape(given.sentence)}</p>" if given.sentence != lesson.sentence else ""
-            measured = f"<p class=answer>{escape(step.plain(given.reveal))}</p>" if answers else ""
+            sentence = (
+                f"<p class=sentence>{escape(lesson_step.sentence)}</p>"
+                if lesson_step.sentence != lesson.sentence
+                else ""
+            )
+            reveal = f"<p class=answer>{escape(step.plain(lesson_step.reveal))}</p>" if answers else ""
             blocks.append(
-                f"<section><h2>{number}.</h2>{own}<p>{escape(step.plain(given.look_for))}</p>"
-                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>{measured}</section>"
+                f"<section><h2>{number}.</h2>{sentence}<p>{escape(step.plain(lesson_step.look_for))}</p>"
+                f"<p><strong>{escape(step.plain(lesson_step.question))}</strong></p><ul>{choices}</ul>{reveal}</section>"
             )
             steps.append(step)
     rows = "".join(
@@ -88,18 +92,18 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         LessonError: a step cannot be measured.
     """
     blocks, maps, parts = [], [], []
-    for number, given in enumerate(lesson.steps, 1):
+    for number, lesson_step in enumerate(lesson.steps, 1):
         with _step_named(number):
-            step = measured_step(translator, given)
+            step = measured_step(translator, lesson_step)
             figure = _figure(step, maps)
-            parts.append(ClaimedRun.of(f"step {number}", finding_run(given), step.finding))
+            parts.append(ClaimedRun.of(f"step {number}", finding_run(lesson_step), step.finding))
             choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
-            after = given.show != "map"
+            after = lesson_step.show != "map"
             blocks.append(
-                f"<section><h2>{number}.</h2><p class=sentence>{escape(given.sentence)}</p>"
-                f"<p>{escape(step.plain(given.look_for))}</p>{'' if after else figure}"
-                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>"
-                f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
+                f"<section><h2>{number}.</h2><p class=sentence>{escape(lesson_step.sentence)}</p>"
+                f"<p>{escape(step.plain(lesson_step.look_for))}</p>{'' if after else figure}"
+                f"<p><strong>{escape(step.plain(lesson_step.question))}</strong></p><ul>{choices}</ul>"
+                f"<details><summary>What was measured</summary><p>{escape(step.plain(lesson_step.reveal))}</p>"
                 f"{figure if after else ''}</details></section>"
             )
     return _document(
@@ -108,7 +112,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         (
             f"<script id=content type=application/json>{json.dumps(maps)}</script>"
             f"<script type=module>{script(LESSON_FILE)}</script>"
-            f"<!-- {Experiment(translator.version, lesson.model, '', tuple(parts)).carried()} -->"
+            f"<!-- {Experiment(translator.version, lesson.model, '', tuple(parts)).embedded_text()} -->"
         ),
     )
 

@@ -48,8 +48,8 @@ class MeasuredStep:
 
     def markdown(self, text: str) -> str:
         """Return one of the step's texts as Markdown, with the measured values filled in and bold."""
-        marked = fill(text, self.finding.values, lambda value: f"{VALUE_START}{value}{VALUE_END}")
-        return markdown(marked).replace(VALUE_START, "**").replace(VALUE_END, "**")
+        text_with_marks = fill(text, self.finding.values, lambda value: f"{VALUE_START}{value}{VALUE_END}")
+        return markdown(text_with_marks).replace(VALUE_START, "**").replace(VALUE_END, "**")
 
     def plain(self, text: str) -> str:
         """Return one of the step's texts as plain text, with the measured values filled in."""

@@ -54,9 +54,9 @@ def show_navigation(lesson: Lesson, number: int, *, done: bool) -> None:
         )
 
 
-def answer_question(given: str) -> None:
+def answer_question(answer: str) -> None:
     """Callback: store the answer to the open step's question, in the format of `LessonParams.answer`."""
-    session.update(LessonParams, answer=given)
+    session.update(LessonParams, answer=answer)
 
 
 def open_step(lesson: str, number: int = 0) -> None:

@@ -26,11 +26,11 @@ def show_overview() -> None:
         + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
     )
     shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED_FOLDER]
-    own = [(name, path) for name, path in files.items() if path.parent != SHIPPED_FOLDER]
+    own_lessons = [(name, path) for name, path in files.items() if path.parent != SHIPPED_FOLDER]
     _show_list(shipped, params)
-    if own:
+    if own_lessons:
         st.subheader("From the folder “lessons”", anchor=False)
-        _show_list(own, params)
+        _show_list(own_lessons, params)
 
 
 def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:

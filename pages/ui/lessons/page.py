@@ -61,21 +61,21 @@ def show_lesson(path: Path) -> None:
             head.caption(f"This lesson uses the model {folder}, whichever model is chosen on other pages.")
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
-        measured = measured_step(model, lesson.steps[number])
-        experiment = embed_experiment(CachedRuns(model), finding_run(measured.step))
+        lesson_step = measured_step(model, lesson.steps[number])
+        experiment = embed_experiment(CachedRuns(model), finding_run(lesson_step.step))
         words, figure = words_and_figure(
-            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE_FIGURES
+            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=lesson_step.step.show in WIDE_FIGURES
         )
         with figure:
-            done, remark = _show_figure(measured, params, number)
+            done, remark = _show_figure(lesson_step, params, number)
         if done and number == len(lesson.steps) - 1:
             # Mark the lesson as done together with its last step, because the user may leave the lesson in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
-            _show_words(measured, params, done, remark, lesson.model)
+            _show_words(lesson_step, params, done, remark, lesson.model)
             show_navigation(lesson, number, done=done)
-        with _show_more(lesson, measured, model):
+        with _show_more(lesson, lesson_step, model):
             if done:
                 experiment_buttons(CachedRuns(model), experiment, "lesson")
     except AtlasError as error:
@@ -87,70 +87,70 @@ def _refuse(error: Exception) -> None:
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
-def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
+def _show_figure(lesson_step: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
     """Show the step's figure, and return whether the task is done and a Markdown comment on a wrong click.
 
     Args:
         number: the 0-based number of the step.
     """
-    step, remark = measured.step, ""
+    step, remark = lesson_step.step, ""
     done = step.next_when == "read" or bool(params.answer)
-    waiting = is_hidden(measured, done=done)
-    drawn = measured.before if waiting else measured
-    if drawn is None:
+    waiting = is_hidden(lesson_step, done=done)
+    shown_step = lesson_step.before if waiting else lesson_step
+    if shown_step is None:
         st.container(border=True).markdown("The figure appears with the answer.")
-    elif drawn.step.show == "map":
+    elif shown_step.step.show == "map":
         opened = params.id, number
-        clicked = None if done or waiting else chosen_in_map(measured, opened)
+        clicked = None if done or waiting else chosen_in_map(lesson_step, opened)
         if clicked is not None:
-            done = is_done(measured, clicked)
+            done = is_done(lesson_step, clicked)
             if done:
                 # Store the answer in the URL, so that later clicks do not undo it.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
-                remark = describe_wrong_choice(measured, clicked)
-        show_map(drawn, opened, done=done)
+                remark = describe_wrong_choice(lesson_step, clicked)
+        show_map(shown_step, opened, done=done)
     elif step.show == "without":
-        show_without(measured, done=done)
+        show_without(lesson_step, done=done)
     else:
-        show_table_figure(measured)
+        show_table_figure(lesson_step)
     return done, remark
 
 
-def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
-    step = measured.step
+def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
+    step = lesson_step.step
     aside("lesson_sentence").markdown(f"**Sentence:** {markdown(step.sentence)}")
-    st.markdown(measured.markdown(step.look_for))
+    st.markdown(lesson_step.markdown(step.look_for))
     if step.question:
-        st.markdown(f"**{markdown(measured.plain(step.question))}**")
+        st.markdown(f"**{markdown(lesson_step.plain(step.question))}**")
     if not done:
         if step.question:
-            ask(measured.question, "lesson", answer_question)
+            ask(lesson_step.question, "lesson", answer_question)
         if remark:
             st.container(border=True).markdown(remark)
         return
-    found = verdict(measured.question, params.answer) if step.question else None
-    asked = f"{params.id} {measured.plain(step.question)} {model}"
-    said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
+    outcome = verdict(lesson_step.question, params.answer) if step.question else None
+    question_id = f"{params.id} {lesson_step.plain(step.question)} {model}"
+    comment, reveal = outcome and outcome.text, with_link(lesson_step, lesson_step.markdown(step.reveal), model)
     # The line break separates the verdict's number from the first number of the reveal. On a projector, which has no
     # room for another line, a style sheet hides the break.
     with st.container(border=True):
-        st.markdown(f"{said}  \n{reveal}" if said else reveal)
-        if found and not is_lecture_mode():
+        st.markdown(f"{comment}  \n{reveal}" if comment else reveal)
+        if outcome and not is_lecture_mode():
             # On a projector, the answer comes from an audience, so it does not count for one user's score.
-            show_score(asked, found)
-        if not measured.finding.holds:
+            show_score(question_id, outcome)
+        if not lesson_step.finding.holds:
             st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")
 
 
-def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
+def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:
     """Show the link to the page about the step's subject, and the handouts; return the container that holds them."""
-    step, row = measured.step, st.container(horizontal=True)
+    step, row = lesson_step.step, st.container(horizontal=True)
     with row:
         if step.address:
             st.link_button(
-                "Explore this on its own page", page_address(measured, lesson.model), icon=":material/open_in_new:"
+                "Explore this on its own page", page_address(lesson_step, lesson.model), icon=":material/open_in_new:"
             )
         with st.popover("Print or download", icon=":material/print:"):
             for label, make, name in (
@@ -169,7 +169,7 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
     return row
 
 
-def with_link(measured: MeasuredStep, text: str, model: str) -> str:
+def with_link(lesson_step: MeasuredStep, text: str, model: str) -> str:
     """Return a Markdown text in which the mention of the measured head links to that head's map.
 
     The text is returned unchanged if the measured values do not name a head.
@@ -178,9 +178,9 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
         text: one of the step's texts, as Markdown.
         model: the name of the lesson's model.
     """
-    step, values = measured.step, measured.finding.values
-    named: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
-    kind: Kind | None = named.get(str(values.get("kind")), step.parameters.get("kind", step.figure.get("kind")))
+    step, values = lesson_step.step, lesson_step.finding.values
+    kinds_by_name: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
+    kind: Kind | None = kinds_by_name.get(str(values.get("kind")), step.parameters.get("kind", step.figure.get("kind")))
     if kind is None or not {"layer", "head"} <= set(values):
         return text
     head = {"text": step.sentence, "layer": values["layer"], "head": values["head"]}
@@ -188,17 +188,17 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
     return re.sub(r"[Ll]ayer \*\*\d+\*\*\\?, head \*\*\d+\*\*", rf"[\g<0>]({PAGES[kind].address}?{address})", text)
 
 
-def page_address(measured: MeasuredStep, model: str) -> str:
+def page_address(lesson_step: MeasuredStep, model: str) -> str:
     """Return the URL of the page that a step links to, with the step's sentence, head and row as parameters.
 
     Args:
         model: the name of the lesson's model.
     """
-    page, _, own = measured.step.address.partition("?")
-    address = {"text": measured.step.sentence, **ModelParams(model).to_address()}
-    if measured.step.show == "map":
-        choice = first_choice(measured, solved=True)
+    page, _, query = lesson_step.step.address.partition("?")
+    address = {"text": lesson_step.step.sentence, **ModelParams(model).to_address()}
+    if lesson_step.step.show == "map":
+        choice = first_choice(lesson_step, solved=True)
         address |= {name: text for name, text in choice.to_address().items() if name != "rows"}
         if choice.rows:
-            address[f"{measured.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
-    return f"/{'' if page == START_PAGE else page}?{urlencode(address)}" + (f"&{own}" if own else "")
+            address[f"{lesson_step.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
+    return f"/{'' if page == START_PAGE else page}?{urlencode(address)}" + (f"&{query}" if query else "")

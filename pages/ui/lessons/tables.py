@@ -31,15 +31,15 @@ JOB_WORDS = {
 assert JOB_WORDS.keys() == {*JOBS, LATER_TOKENS}
 
 
-def table_of(measured: MeasuredStep) -> Table | None:
+def table_of(lesson_step: MeasuredStep) -> Table | None:
     """Return the data of a step's figure; None if the figure is not made from a table."""
-    table = TABLES.get(measured.step.show)
-    return None if table is None else table(measured.evidence, **measured.figure)
+    table = TABLES.get(lesson_step.step.show)
+    return None if table is None else table(lesson_step.evidence, **lesson_step.figure)
 
 
-def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
+def figure_table(lesson_step: MeasuredStep) -> pd.DataFrame | None:
     """Return a step's figure as a table for display; None if the figure is not made from a table."""
-    table = table_of(measured)
+    table = table_of(lesson_step)
     return None if table is None else display_table(table)
 
 
@@ -49,8 +49,8 @@ def display_table(table: Table) -> pd.DataFrame:
         labels = [
             label if isinstance(label, str) else group_label(label, table.text, words=False) for label in table.labels
         ]
-        written = {name: [f"{value:.1%}" for value in table.columns[name]] for name in table.percent}
-        return pd.DataFrame({table.head: labels, **table.columns, **written})
+        percentages = {name: [f"{value:.1%}" for value in table.columns[name]] for name in table.percent}
+        return pd.DataFrame({table.head: labels, **table.columns, **percentages})
     rows = tile_rows(table)
     heads = range(1, table.across + 1)
     values = [[" | ".join(f"{column[at]:.2%}" for column in table.columns.values()) for at in range(len(table.labels))]]

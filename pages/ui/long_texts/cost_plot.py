@@ -81,26 +81,26 @@ def show_costs() -> None:
     show_numbers(table, "long_cost_numbers", digits=4)
 
 
-def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
+def cost_table(costs: Sequence[Cost]) -> pd.DataFrame:
     """Return the measured costs as a table with one row per measurement."""
     return pd.DataFrame(
         {
-            "attention": [NAMES[each.attention] for each in found],
-            "tokens": [each.length for each in found],
-            AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
-            AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in found],
-            AXIS_TITLES[SECONDS]: [each.seconds for each in found],
+            "attention": [NAMES[each.attention] for each in costs],
+            "tokens": [each.length for each in costs],
+            AXIS_TITLES[WEIGHTS]: [each.weights for each in costs],
+            AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in costs],
+            AXIS_TITLES[SECONDS]: [each.seconds for each in costs],
         }
     )
 
 
-def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
+def cost_chart(costs: Sequence[Cost], quantity: str) -> alt.LayerChart:
     """Return a chart of one quantity against text length, with log axes and one line per kind of attention."""
-    values = [float(getattr(each, quantity)) for each in found]
+    values = [float(getattr(each, quantity)) for each in costs]
     table = pd.DataFrame(
         {
-            "tokens": [each.length for each in found],
-            "attention": [NAMES[each.attention] for each in found],
+            "tokens": [each.length for each in costs],
+            "attention": [NAMES[each.attention] for each in costs],
             "value": values,
             "said": [format_value(value, quantity) for value in values],
         }

@@ -48,18 +48,18 @@ def format_value(value: float, quantity: str) -> str:
     return f"{value / size:,.3g} {units[size]}"
 
 
-def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
+def describe_slopes(measured_costs: Sequence[Cost], quantity: str) -> list[str]:
     """Return one Markdown sentence per kind of attention that says how a quantity grows with text length."""
     return [
         f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {UNITS[quantity]} "
         f"(slope {slope:.2f})."
-        for attention, slope in slopes(found, quantity).items()
+        for attention, slope in slopes(measured_costs, quantity).items()
     ]
 
 
-def describe_saving(found: Sequence[Cost], quantity: str) -> str:
+def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     """Return Markdown that gives the cost of full attention on the longest text, and the savings of the other kinds."""
-    length, costs = longest_costs(found)
+    length, costs = longest_costs(measured_costs)
     full = getattr(costs["full"], quantity)
     sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{format_value(full, quantity)}**")]
     if quantity == WEIGHTS:
@@ -79,16 +79,16 @@ def describe_saving(found: Sequence[Cost], quantity: str) -> str:
     return " ".join(sentences)
 
 
-def conclusion(found: Sequence[Cost], quantity: str) -> str:
+def conclusion(measured_costs: Sequence[Cost], quantity: str) -> str:
     """Return the text that explains the measured slopes of a quantity."""
-    steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP_SLOPE
+    steep = quantity == SECONDS and slopes(measured_costs, quantity).get("full", 0.0) > STEEP_SLOPE
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
-def longest_costs(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
+def longest_costs(measured_costs: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
     """Return the longest text length measured with full attention, and what each kind of attention costs there."""
-    length = max(each.length for each in found if each.attention == "full")
-    return length, {each.attention: each for each in found if each.length == length}
+    length = max(each.length for each in measured_costs if each.attention == "full")
+    return length, {each.attention: each for each in measured_costs if each.length == length}
 
 
 def _share(part: float) -> str:

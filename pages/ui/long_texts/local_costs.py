@@ -53,13 +53,17 @@ def _measure() -> None:
     """Measure with a progress bar; any click stops this, because updating the bar then raises an exception."""
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
-    found: list[Cost] = []
+    measured_costs: list[Cost] = []
     for cost in measure_in_turns(measurements(repeats=REPEATS, available=memory_available())):
-        found.append(cost)
-        bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens")
-    if found:
+        measured_costs.append(cost)
+        bar.progress(
+            len(measured_costs) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} tokens"
+        )
+    if measured_costs:
         cores = f"this machine, just now, one of its {os.cpu_count()} CPU cores"
-        st.session_state[MEASURED] = RecordedCosts(tuple(found), MODEL, cores, "python benchmarks/long_texts.py")
+        st.session_state[MEASURED] = RecordedCosts(
+            tuple(measured_costs), MODEL, cores, "python benchmarks/long_texts.py"
+        )
 
 
 def measure_in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:

@@ -120,9 +120,10 @@ def describe_losses(recorded: RecordedLosses) -> str:
     if "full" not in means:
         return ""
     sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} tokens to a key,"}
-    whole = cells(recorded, "full")
+    full_cells = cells(recorded, "full")
     others = [
-        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / whole:.0%} of them, and its loss is "
+        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of them, and its loss "
+        "is "
         f"{abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
         for each, mean in means.items()
         if each != "full"
@@ -130,7 +131,7 @@ def describe_losses(recorded: RecordedLosses) -> str:
     return " ".join(
         (
             f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
-            f"{whole:,} cells of a context of {recorded.context} tokens.",
+            f"{full_cells:,} cells of a context of {recorded.context} tokens.",
             *others,
         )
     )

@@ -14,7 +14,7 @@ from transformer.serving.server_process import tune_process
 
 FOLDER = ASSETS / "long_texts"
 # Keep all three models in memory, because each takes only about a megabyte.
-LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
+LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # Maximum number of tokens in a text; the row labels of a longer one would not fit.
 MAX_TOKENS = 96
 
@@ -26,7 +26,7 @@ def small_model(attention: Attention) -> LanguageModel:
     Raises:
         CheckpointError: the model's folder is missing or damaged; the message says what to do.
     """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         loaded = load_language_model(FOLDER / attention, "cpu")
         tune_process()
     return loaded

@@ -34,8 +34,8 @@ UNSAVED_RECORDS: dict[tuple[str, str], Any] = {}
 
 def model_record(recording: Recording[ModelRecord], translator: Translator) -> ModelRecord | None:
     """Return the record of the loaded model; None if the model has not been measured."""
-    found = recording.beside(translator).of_model(translator.version)
-    return found if found is not None else UNSAVED_RECORDS.get(_name(recording, translator))
+    record = recording.beside(translator).of_model(translator.version)
+    return record if record is not None else UNSAVED_RECORDS.get(_name(recording, translator))
 
 
 def offer_measurement(
@@ -57,10 +57,10 @@ def offer_measurement(
         missing: the text that says that the loaded model has not been measured.
         turns: the lock that is held while the model runs on a sentence, and released between sentences.
     """
-    own = recording.beside(translator)
+    own_recording = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
     if file is None:
-        path = markdown(path_label(own.path.with_name(SENTENCES)))
+        path = markdown(path_label(own_recording.path.with_name(SENTENCES)))
         st.caption(f"{missing} It needs sentences in {source}: put them into {path}, one per line.")
         return
     try:
@@ -72,22 +72,22 @@ def offer_measurement(
             f"at most {MAX_FILE_BYTES // MEGABYTE} MB, with one sentence per line."
         )
         return
-    asked = _name(recording, translator)
+    request = _name(recording, translator)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label,
-            key=f"measure_{own.path.stem}",
+            key=f"measure_{own_recording.path.stem}",
             icon=":material/bar_chart:",
             on_click=_ask,
-            args=asked,
+            args=request,
             help=f"Runs this model on {len(sentences)} sentences. A progress bar shows the time left, and you can stop "
-            f"it. In a terminal: `{own.command}`",
+            f"it. In a terminal: `{own_recording.command}`",
         )
         st.caption(missing)
     # A page may offer several measurements, so check which one was requested.
-    if st.session_state.get(REQUESTED) == asked:
+    if st.session_state.get(REQUESTED) == request:
         del st.session_state[REQUESTED]
-        _measure(translator, compute, sentences, own.path, asked, turns)
+        _measure(translator, compute, sentences, own_recording.path, request, turns)
         st.rerun()
 
 
@@ -105,7 +105,7 @@ def _measure(
     compute: Callable[[Translator, Iterable[str]], Any],
     sentences: Sequence[str],
     path: Path,
-    asked: tuple[str, str],
+    request: tuple[str, str],
     turns: Turns,
 ) -> None:
     """Measure with a progress bar, and save the record beside the model.
@@ -122,23 +122,23 @@ def _measure(
     def each() -> Generator[str, None, None]:
         began = monotonic()
         for done, sentence in enumerate(readable):
-            left = f", {time_left((monotonic() - began) / done * (len(readable) - done))}" if done else ""
-            bar.progress(done / len(readable), f"Sentence {done + 1} of {len(readable)}{left}")
+            remaining = f", {time_left((monotonic() - began) / done * (len(readable) - done))}" if done else ""
+            bar.progress(done / len(readable), f"Sentence {done + 1} of {len(readable)}{remaining}")
             with turns:
                 yield sentence
 
     try:
         # Closing the generator releases the model's lock, even after an exception.
         with closing(each()) as running:
-            found = compute(translator, running)
+            record = compute(translator, running)
     except ValueError:
         st.warning("None of the sentences can be used for this model.", icon=":material/edit:")
         raise PageEnd from None
     try:
         with atomic_file(path) as file:
-            file.write_text(found.to_json() + "\n", encoding="utf-8")
+            file.write_text(record.to_json() + "\n", encoding="utf-8")
     except OSError:
-        UNSAVED_RECORDS[asked] = found
+        UNSAVED_RECORDS[request] = record
 
 
 def _can_read(translator: Translator, text: str) -> bool:

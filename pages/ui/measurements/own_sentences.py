@@ -42,19 +42,19 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
     params = session.params(OffParams)
     digest = sha256("\n".join(sentences).encode()).digest()
     belongs = digest, reading.translator.version, params.mode, *params.drawn.values()
-    known, found = st.session_state.get(RESULT_KEY, (belongs, NO_EFFECTS))
-    if known != belongs:
-        found = NO_EFFECTS
+    settings, effects = st.session_state.get(RESULT_KEY, (belongs, NO_EFFECTS))
+    if settings != belongs:
+        effects = NO_EFFECTS
     going = st.session_state.pop(RUNNING_KEY, None) == belongs
     place = st.container(horizontal=True, vertical_alignment="center")
-    if going and found.read < len(sentences):
+    if going and effects.read < len(sentences):
         with place:
-            _measure(reading.runs, sentences, found, belongs, params)
+            _measure(reading.runs, sentences, effects, belongs, params)
         st.rerun()
     with place:
-        if found.read < len(sentences):
+        if effects.read < len(sentences):
             st.button(
-                "Continue" if found.read else f"Measure all {len(sentences)}",
+                "Continue" if effects.read else f"Measure all {len(sentences)}",
                 key="mine_measure",
                 icon=":material/bar_chart:",
                 on_click=st.session_state.update,
@@ -62,41 +62,41 @@ def show_own_sentences(reading: Reading, effect: str) -> None:
                 help="Switches off one head at a time, which takes a second or two per sentence. You can stop and "
                 "continue later. After a reload, the server still has recent measurements.",
             )
-        st.caption(_describe_progress(found, len(sentences)))
-    if found.texts:
-        _show_tables(reading, found, effect, params)
+        st.caption(_describe_progress(effects, len(sentences)))
+    if effects.texts:
+        _show_tables(reading, effects, effect, params)
 
 
 def _measure(
-    runs: CachedRuns, sentences: Sequence[str], found: HeadEffects, belongs: tuple[object, ...], params: OffParams
+    runs: CachedRuns, sentences: Sequence[str], effects: HeadEffects, belongs: tuple[object, ...], params: OffParams
 ) -> None:
     """Measure the remaining sentences with a progress bar; any click stops this, but keeps the finished sentences."""
     with st.container(width="stretch"):
         bar = st.progress(0.0)
     st.button("Stop", key="mine_stop", icon=":material/stop:", help="Keeps the measurements so far.")
-    began, first, weights = monotonic(), found.read, runs.weights()
+    began, first, weights = monotonic(), effects.read, runs.weights()
     for number, sentence in enumerate(sentences[first:], start=first):
         done = number - first
-        left = f", {time_left((monotonic() - began) / done * (len(sentences) - number))}" if done else ""
-        bar.progress(number / len(sentences), f"Sentence {number + 1} of {len(sentences)}{left}")
+        remaining = f", {time_left((monotonic() - began) / done * (len(sentences) - number))}" if done else ""
+        bar.progress(number / len(sentences), f"Sentence {number + 1} of {len(sentences)}{remaining}")
 
         def measured(text: str = sentence) -> HeadEffects:
             with model_turn(LONG_RUNS):
                 return measure_effects(runs.model, [text], mode=params.mode, weights=weights, **params.drawn)
 
-        found += RUNS.get((*runs.identity, "effects", *belongs[1:], sentence), measured)
-        st.session_state[RESULT_KEY] = belongs, found
+        effects += RUNS.get((*runs.identity, "effects", *belongs[1:], sentence), measured)
+        st.session_state[RESULT_KEY] = belongs, effects
 
 
-def _describe_progress(found: HeadEffects, count: int) -> str:
-    if not found.read:
+def _describe_progress(effects: HeadEffects, count: int) -> str:
+    if not effects.read:
         return "For every head and sentence: the effect of removing the head, its share of the logits, where it looks."
-    skipped = f"; {len(found.skipped)} that the model cannot read were left out" if found.skipped else ""
-    return f"Measured: {len(found.texts)} of {count}{skipped}."
+    skipped = f"; {len(effects.skipped)} that the model cannot read were left out" if effects.skipped else ""
+    return f"Measured: {len(effects.texts)} of {count}{skipped}."
 
 
-def _show_tables(reading: Reading, found: HeadEffects, effect: str, params: OffParams) -> None:
-    offered = [name for name in EFFECTS if name in found.values]
+def _show_tables(reading: Reading, effects: HeadEffects, effect: str, params: OffParams) -> None:
+    offered = [name for name in EFFECTS if name in effects.values]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rows = st.segmented_control(
             "Rows",
@@ -106,7 +106,7 @@ def _show_tables(reading: Reading, found: HeadEffects, effect: str, params: OffP
             key="mine_rows",
             label_visibility="collapsed",
         )
-        chosen = st.selectbox(
+        number = st.selectbox(
             "Effect",
             offered,
             index=offered.index(effect) if effect in offered else 0,
@@ -115,7 +115,7 @@ def _show_tables(reading: Reading, found: HeadEffects, effect: str, params: OffP
             label_visibility="collapsed",
             width=460,
         )
-    table = head_table(found, chosen) if rows == "Heads" else sentence_table(found, chosen)
+    table = head_table(effects, number) if rows == "Heads" else sentence_table(effects, number)
     show_table(table, f"mine_{rows.lower()}", digits=3)
     st.caption(
         "The 95% interval comes from resampling the sentences (bootstrap). A head “changes” a sentence if, without "
@@ -125,20 +125,20 @@ def _show_tables(reading: Reading, found: HeadEffects, effect: str, params: OffP
     )
     save_button(
         "Save as NPZ (every head, effect and sentence)",
-        lambda: npz_bytes(found.to_npz),
+        lambda: npz_bytes(effects.to_npz),
         "my_sentences.npz",
         key="mine_npz",
     )
-    lines = effects_lines(found.texts, chosen, params.mode, folder=reading.translator.folder, **params.drawn)
+    lines = effects_lines(effects.texts, number, params.mode, folder=reading.translator.folder, **params.drawn)
     show_lines(lines, "mine")
 
 
-def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
+def head_table(effects: HeadEffects, effect: str) -> pd.DataFrame:
     """Return one row per head: an effect's mean with its interval, and how many sentences the head changes."""
     rows = []
-    for kind in found.kinds(effect):
-        estimate, values = found.mean(effect, kind), found.values[effect][kind]
-        changed = (found.values["changed"][kind] > 0).sum(axis=0)
+    for kind in effects.kinds(effect):
+        estimate, values = effects.mean(effect, kind), effects.values[effect][kind]
+        changed = (effects.values["changed"][kind] > 0).sum(axis=0)
         for (layer, head), mean in np.ndenumerate(estimate.mean):
             of_head = values[:, layer, head]
             known = of_head[np.isfinite(of_head)]
@@ -156,19 +156,19 @@ def head_table(found: HeadEffects, effect: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
+def sentence_table(effects: HeadEffects, effect: str) -> pd.DataFrame:
     """Return one row per sentence: the translation, an effect's mean over the heads, and the two most extreme heads."""
-    kinds = found.kinds(effect)
+    kinds = effects.kinds(effect)
     names = [
         f"{TITLES[kind]} {layer + 1}.{head + 1}"
         for kind in kinds
-        for layer, head in np.ndindex(found.values[effect][kind].shape[1:])
+        for layer, head in np.ndindex(effects.values[effect][kind].shape[1:])
     ]
-    count = len(found.texts)
-    values = np.concatenate([found.values[effect][kind].reshape(count, -1) for kind in kinds], axis=1)
-    changed = np.concatenate([found.values["changed"][kind].reshape(count, -1) for kind in KINDS], axis=1) > 0
+    count = len(effects.texts)
+    values = np.concatenate([effects.values[effect][kind].reshape(count, -1) for kind in kinds], axis=1)
+    changed = np.concatenate([effects.values["changed"][kind].reshape(count, -1) for kind in KINDS], axis=1) > 0
     rows = []
-    for number, text in enumerate(found.texts):
+    for number, text in enumerate(effects.texts):
         known = np.flatnonzero(np.isfinite(values[number]))
         least, most = (
             (known[each(values[number, known])] for each in (np.argmin, np.argmax)) if len(known) else (None, None)
@@ -176,8 +176,8 @@ def sentence_table(found: HeadEffects, effect: str) -> pd.DataFrame:
         rows.append(
             {
                 "sentence": text,
-                "translation": found.translations[number],
-                "log-probability": float(found.log_probs[number]),
+                "translation": effects.translations[number],
+                "log-probability": float(effects.log_probs[number]),
                 "heads that change it": int(changed[number].sum()),
                 "mean": float(values[number, known].mean()) if len(known) else np.nan,
                 "smallest": np.nan if least is None else float(values[number, least]),

@@ -45,11 +45,11 @@ class Recording(Generic[ModelRecord]):
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
-        shown, path = path_label(folder), measurement_file(folder, self.path.name)
+        label, path = path_label(folder), measurement_file(folder, self.path.name)
         command = re.sub(
             r"assets/(\S+)", lambda file: shlex.quote(path_label(measurement_file(folder, file[1]))), self.command
         )
-        options = f" --model {shlex.quote(shown)}"
+        options = f" --model {shlex.quote(label)}"
         if (folder / SENTENCES).is_file() and "--data" not in command:
             options += f" --sentences {shlex.quote(path_label(folder / SENTENCES))}"
         return replace(self, path=path, command=command + options)
@@ -60,8 +60,8 @@ class Recording(Generic[ModelRecord]):
         Args:
             version: the version of the loaded model.
         """
-        found = read_record(self.path, self.read)
-        return found if found is not None and found.model == version else None
+        record = read_record(self.path, self.read)
+        return record if record is not None and record.model == version else None
 
     def missing(self, what: str) -> str:
         """Return a Markdown line, shown in place of missing measurements, that names the command to run."""

@@ -156,7 +156,9 @@ class Params:
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
         """Return all subclasses, including indirect ones, with each class before its own subclasses."""
-        return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
+        return tuple(
+            each_class for subclass in cls.__subclasses__() for each_class in (subclass, *subclass.registered())
+        )
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:

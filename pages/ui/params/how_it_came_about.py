@@ -53,9 +53,9 @@ class GraphParams(Params, prefix="graph_"):
             return None
         return AskedToken(self.position, None if self.against in (RUNNER_UP, NOTHING) else self.against)
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy for a token that was chosen on another page."""
-        return replace(self.at(asked.position), against=RUNNER_UP if asked.against is None else asked.against)
+        return replace(self.at(token.position), against=RUNNER_UP if token.against is None else token.against)
 
     def for_another_sentence(self) -> Self:
         return replace(self.for_another_translation(), query=UNCHOSEN, key=UNCHOSEN)

@@ -32,11 +32,11 @@ class KeptPatches:
 
     @classmethod
     def parse(cls, text: str) -> KeptPatches:
-        found = []
+        patches = []
         for name in text.split(",")[:MAX_KEPT]:
             with suppress(InterventionError):
-                found.append(parse_patch(name))
-        return cls(tuple(found))
+                patches.append(parse_patch(name))
+        return cls(tuple(patches))
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class PatchParams(Params, prefix="patch_"):
         """The chosen token; None if the page chooses it."""
         return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy for a token that was chosen on another page."""
-        return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
+        return self.at_step(token.position + 1, UNCHOSEN if token.against is None else token.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
         """Return a copy for another predicted token, from 1, and another token that it is compared with."""

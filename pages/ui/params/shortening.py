@@ -30,12 +30,12 @@ def shorten(address: Mapping[str, str], texts: Collection[str], most: int) -> di
     if room < 0:
         return {}
     shortest_first = sorted((name for name in address if name in texts), key=lambda name: len(_quoted(address[name])))
-    left = dict(address)
+    shortened = dict(address)
     for number, name in enumerate(shortest_first):
         # Longer texts share the room that a short text leaves.
-        left[name] = _beginning(address[name], room // (len(shortest_first) - number))
-        room -= len(_quoted(left[name]))
-    return left
+        shortened[name] = _beginning(address[name], room // (len(shortest_first) - number))
+        room -= len(_quoted(shortened[name]))
+    return shortened
 
 
 def _beginning(text: str, most: int) -> str:

@@ -48,10 +48,10 @@ class MatteredParams(Params, prefix="mattered_"):
             return None
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy for a token that was chosen on another page."""
-        against = NOTHING if asked.against is None else asked.against
-        return replace(self, explained=str(asked.position + 1), against=against)
+        against = NOTHING if token.against is None else token.against
+        return replace(self, explained=str(token.position + 1), against=against)
 
     def for_another_sentence(self) -> Self:
         return replace(self, explained="", against=NOTHING, slow=False, deletion=False)

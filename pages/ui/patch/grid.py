@@ -53,7 +53,7 @@ class ChosenPatch:
     label: str
 
 
-def show_grid(asked: PatchingPair) -> ChosenPatch:
+def show_grid(pair: PatchingPair) -> ChosenPatch:
     """Show the grid of single patches and the controls that choose one, and return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
@@ -78,22 +78,23 @@ def show_grid(asked: PatchingPair) -> ChosenPatch:
             on_change=_forget_cell,
         )
         pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="xsmall")
-    columns = partner_positions(site, asked.a, asked.b, asked.question.step)
-    found, values = grid_values(asked, site, direction, columns)
-    embed_experiment(asked.reading.runs, grid_run(asked, site, direction))
-    unit = grid_unit(found)
+    columns = partner_positions(site, pair.a, pair.b, pair.question.step)
+    contrasts, values = grid_values(pair, site, direction, columns)
+    embed_experiment(pair.reading.runs, grid_run(pair, site, direction))
+    unit = grid_unit(contrasts)
     cell = _cell(values, params)
     with pickers:
-        chosen = _pick(asked, site, columns, cell)
-    rows, labels = _labels(asked, site, columns, values.shape)
+        patch = _pick(pair, site, columns, cell)
+    rows, labels = _labels(pair, site, columns, values.shape)
     largest = float(np.nanmax(np.abs(values), initial=0))
     most = max(largest, 1.0 if unit == "effect" else FAINT_LABEL_LENGTH * MIN_DIFFERENCE)
     if unit != "effect" and largest < MIN_DIFFERENCE:
         st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats.")
     with main_figure(
-        both_sentences(asked.question.text, asked.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
-        f"{asked.named(1)}",
+        both_sentences(pair.question.text, pair.question.other),
+        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {pair.token_markdown(0)} "
+        "or "
+        f"{pair.token_markdown(1)}",
     ):
         show_clickable(
             matrix(
@@ -133,7 +134,7 @@ def show_grid(asked: PatchingPair) -> ChosenPatch:
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
-    show_runs(asked, site, rows, columns, chosen.patches)
+    show_runs(pair, site, rows, columns, patch.patches)
     show_numbers(
         pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)])
         .assign(row=rows)
@@ -142,7 +143,7 @@ def show_grid(asked: PatchingPair) -> ChosenPatch:
         "patch_grid_numbers",
         digits=4,
     )
-    return chosen
+    return patch
 
 
 def site_name(site: Site) -> str:
@@ -151,13 +152,13 @@ def site_name(site: Site) -> str:
     return f"{where}: {NAMES[site.partition('.')[2]]}"
 
 
-def grid_run(asked: PatchingPair, site: Site, direction: Direction) -> GridRun:
+def grid_run(pair: PatchingPair, site: Site, direction: Direction) -> GridRun:
     """Return the model run that measures each patch at a site on its own, in one direction."""
-    return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
+    return GridRun(pair.question if direction == "needed" else pair.question.reversed, site)
 
 
 def grid_values(
-    asked: PatchingPair, site: Site, direction: Direction, columns: dict[int, int]
+    pair: PatchingPair, site: Site, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measured grid in one direction, and each cell's value by layer and position in sentence A.
 
@@ -166,16 +167,16 @@ def grid_values(
     Args:
         columns: maps positions in sentence A to their partners in sentence B.
     """
-    found = asked.reading.runs.get(grid_run(asked, site, direction))
-    values = found.patched - found.run if found.effects is None else found.effects
+    contrasts = pair.reading.runs.get(grid_run(pair, site, direction))
+    values = contrasts.patched - contrasts.run if contrasts.effects is None else contrasts.effects
     if has_heads(site):
-        return found, values
-    trace = asked.a
-    width = len(trace.source_tokens) if stack_of(site) == "encoder" else asked.question.step + 1
+        return contrasts, values
+    trace = pair.a
+    width = len(trace.source_tokens) if stack_of(site) == "encoder" else pair.question.step + 1
     by_position = np.full((len(values), width), np.nan)
     for at, other in columns.items():
         by_position[:, at] = values[:, at if direction == "needed" else other]
-    return found, by_position
+    return contrasts, by_position
 
 
 def both_sentences(text: str, other: str) -> str:
@@ -214,24 +215,24 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
 
 
 def _labels(
-    asked: PatchingPair, site: Site, columns: dict[int, int], shape: tuple[int, ...]
+    pair: PatchingPair, site: Site, columns: dict[int, int], shape: tuple[int, ...]
 ) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
-    return rows, token_labels(asked, site, columns)[: shape[1]]
+    return rows, token_labels(pair, site, columns)[: shape[1]]
 
 
-def token_labels(asked: PatchingPair, site: Site, columns: dict[int, int]) -> list[str]:
+def token_labels(pair: PatchingPair, site: Site, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, with the partner in sentence B after a slash if it differs."""
     if stack_of(site) == "decoder":
-        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
-    own, other = _token_texts(asked.a), _token_texts(asked.b)
+        return [token_label(token, pair.a.target_text) for token in pair.a.target_tokens]
+    texts, other_texts = _token_texts(pair.a), _token_texts(pair.b)
     return [
         name
-        if at not in columns or other[columns[at]] == name
-        else f"{name} / {label_without_space(other[columns[at]])}"
-        for at, name in enumerate(own)
+        if at not in columns or other_texts[columns[at]] == name
+        else f"{name} / {label_without_space(other_texts[columns[at]])}"
+        for at, name in enumerate(texts)
     ]
 
 
@@ -239,13 +240,13 @@ def _token_texts(trace: Trace) -> list[str]:
     return [token_label(token, trace.source_text) for token in trace.source_tokens]
 
 
-def _pick(asked: PatchingPair, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> ChosenPatch:
+def _pick(pair: PatchingPair, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> ChosenPatch:
     """Show boxes for the patch's layer, head and tokens, which work with the keyboard, and return the chosen patch."""
-    params, config = session.params(PatchParams), asked.reading.config
+    params, config = session.params(PatchParams), pair.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
-    own = token_labels(asked, site, columns)
-    at = min(params.at, len(own) - 1) if heads else cell[1]
+    labels = token_labels(pair, site, columns)
+    at = min(params.at, len(labels) - 1) if heads else cell[1]
     _show_box(
         "Depth" if is_residual(site) else "Layer",
         "layer",
@@ -258,11 +259,16 @@ def _pick(asked: PatchingPair, site: Site, columns: dict[int, int], cell: tuple[
         _show_box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
     everywhere = {-1: "all tokens"} if heads else {}
     _show_box(
-        "Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155
+        "Token",
+        "at",
+        everywhere | {each: f"{each + 1}: {labels[each]}" for each in columns or [0]},
+        at,
+        cell,
+        width=155,
     )
     partner = params.partner
     if not heads and stack_of(site) == "encoder":
-        others = _token_texts(asked.b)
+        others = _token_texts(pair.b)
         partner = partner if 0 <= partner < len(others) else columns.get(at, -1)
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)
@@ -277,7 +283,7 @@ def _pick(asked: PatchingPair, site: Site, columns: dict[int, int], cell: tuple[
         return ChosenPatch(head_patches(site, layer, head, columns), where)
     place: Place = (site, layer, head, at)
     return ChosenPatch(
-        ((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(label_without_space(own[at]))}”"
+        ((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(label_without_space(labels[at]))}”"
     )
 
 
@@ -289,9 +295,9 @@ def _show_box(
 
     def store() -> None:
         heads = has_heads(session.params(PatchParams).site)
-        kept = {"layer": cell[0], **({"head": cell[1]} if heads else {"at": cell[1]})}
-        moved = {} if field in ("partner", "layer") else {"partner": -1}
-        session.update(PatchParams, **{**kept, **moved, field: st.session_state[key]})
+        fields = {"layer": cell[0], **({"head": cell[1]} if heads else {"at": cell[1]})}
+        partner_field = {} if field in ("partner", "layer") else {"partner": -1}
+        session.update(PatchParams, **{**fields, **partner_field, field: st.session_state[key]})
 
     st.selectbox(
         label,

@@ -48,9 +48,9 @@ ANSWERS: dict[Direction, tuple[str, str, str]] = {
 REVERSED_EFFECT = "the choice moves the other way"
 
 
-def show_outcome(asked: PatchingPair, chosen: ChosenPatch) -> None:
+def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
     """Show the two plain runs beside the patched run, the effects in both directions, and the cone of influence."""
-    if not chosen.patches:
+    if not patch.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose its value in B, or "
             "another token. A row of attention needs sentences with the same number of "
@@ -58,18 +58,18 @@ def show_outcome(asked: PatchingPair, chosen: ChosenPatch) -> None:
             icon=":material/link_off:",
         )
         return
-    direction, kept = session.params(PatchParams).direction, _applicable_patches(asked)
-    alone, chosen = chosen, _combined(chosen, kept)
-    question, patches, other = _in_direction(asked, chosen, direction)
+    direction, kept_patches = session.params(PatchParams).direction, _applicable_patches(pair)
+    alone, patch = patch, _combined(patch, kept_patches)
+    question, patches, other = _in_direction(pair, patch, direction)
     interventions = patch_interventions(dict(patches), other)
-    directed = {each: _in_direction(asked, chosen, each)[:2] for each in DIRECTIONS}
+    directed = {each: _in_direction(pair, patch, each)[:2] for each in DIRECTIONS}
     experiment = embed_experiment(
-        asked.reading.runs,
-        **{each: PatchRun(*pair) for each, pair in directed.items()},
+        pair.reading.runs,
+        **{each: PatchRun(*patch_run) for each, patch_run in directed.items()},
         written=_continuation(question, interventions),
     )
-    plain = [_continued(asked, each, AS_TRAINED) for each in (question, question.reversed)]
-    patched = _continued(asked, question, interventions)
+    plain = [_continued(pair, each, AS_TRAINED) for each in (question, question.reversed)]
+    patched = _continued(pair, question, interventions)
     names = {"run": "B" if direction == "enough" else "A", "other": "A" if direction == "enough" else "B"}
     columns = {
         "run": f"{names['run']}, as trained",
@@ -77,14 +77,14 @@ def show_outcome(asked: PatchingPair, chosen: ChosenPatch) -> None:
         "other": f"{names['other']}, as trained",
     }
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
-        _keep_buttons(alone.patches, kept)
-    written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
+        st.markdown(f"#### {names['run']} runs, with {patch.label} taken from {names['other']}")
+        _keep_buttons(alone.patches, kept_patches)
+    texts = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text
-    for place, (name, found) in zip(st.columns(3, gap="medium"), written.items(), strict=True):
-        place.markdown(f"{columns[name]}\n\n**{marked_words(base, found.written.text)[1] or EMPTY_TRANSLATION}**")
+    for place, (name, text) in zip(st.columns(3, gap="medium"), texts.items(), strict=True):
+        place.markdown(f"{columns[name]}\n\n**{marked_words(base, text.written.text)[1] or EMPTY_TRANSLATION}**")
     words, effects = st.columns([5, 4], gap="large")
-    table = next_words({name: found.after for name, found in written.items()}, question.step, asked.reading.tokenizer)
+    table = next_words({name: text.after for name, text in texts.items()}, question.step, pair.reading.tokenizer)
     with words:
         show_altair(
             next_chart(table, columns),
@@ -94,40 +94,38 @@ def show_outcome(asked: PatchingPair, chosen: ChosenPatch) -> None:
         )
     with effects:
         for each in DIRECTIONS:
-            st.markdown(describe_effect(asked, chosen, each))
+            st.markdown(describe_effect(pair, patch, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
             "others. If several places do the same, each can be enough while none is needed.",
             help=explain("logit"),
         )
-    _show_cone(asked, plain[0].after, patched.after)
+    _show_cone(pair, plain[0].after, patched.after)
     show_numbers(table, "patch_next_numbers", digits=4)
-    facts = facts_of(asked, patches, question, patched)
-    lines = patch_lines(question, interventions, folder=asked.reading.translator.folder)
+    facts = facts_of(pair, patches, question, patched)
+    lines = patch_lines(question, interventions, folder=pair.reading.translator.folder)
     show_lines(lines, "patch")
     with save_tables("patch", "patch", {**facts, "python": lines}, {"next": table}):
-        experiment_buttons(asked.reading.runs, experiment, "patch")
+        experiment_buttons(pair.reading.runs, experiment, "patch")
 
 
-def _applicable_patches(asked: PatchingPair) -> Patches:
+def _applicable_patches(pair: PatchingPair) -> Patches:
     """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
-    found = []
+    applicable = []
     for each in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
-            for pair, trace, other in (((each,), asked.a, asked.b), (reversed_patches((each,)), asked.b, asked.a)):
-                patch_interventions(dict(pair), other).check(asked.reading.config, len(trace.source_tokens))
-            found.append(each)
-    return tuple(found)
+            for single, trace, other in (((each,), pair.a, pair.b), (reversed_patches((each,)), pair.b, pair.a)):
+                patch_interventions(dict(single), other).check(pair.reading.config, len(trace.source_tokens))
+            applicable.append(each)
+    return tuple(applicable)
 
 
-def _combined(chosen: ChosenPatch, kept: Patches) -> ChosenPatch:
+def _combined(patch: ChosenPatch, kept: Patches) -> ChosenPatch:
     """Return the chosen and the kept patches together; if both patch a place, only the chosen patch counts."""
-    others = tuple(each for each in kept if each[0] not in dict(chosen.patches))
+    others = tuple(each for each in kept if each[0] not in dict(patch.patches))
     if not others:
-        return chosen
-    return ChosenPatch(
-        chosen.patches + others, f"{chosen.label}, and {len(others)} kept value{'s' * (len(others) > 1)}"
-    )
+        return patch
+    return ChosenPatch(patch.patches + others, f"{patch.label}, and {len(others)} kept value{'s' * (len(others) > 1)}")
 
 
 def _keep_buttons(patches: Patches, kept: Patches) -> None:
@@ -150,42 +148,44 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
 
 
 def _in_direction(
-    asked: PatchingPair, chosen: ChosenPatch, direction: Direction
+    pair: PatchingPair, patch: ChosenPatch, direction: Direction
 ) -> tuple[PatchingQuestion, Patches, Trace]:
     """Return the patching question, the patches, and the trace to copy values from, for one direction."""
     if direction == "needed":
-        return asked.question, chosen.patches, asked.b
-    return asked.question.reversed, reversed_patches(chosen.patches), asked.a
+        return pair.question, patch.patches, pair.b
+    return pair.question.reversed, reversed_patches(patch.patches), pair.a
 
 
-def _continued(asked: PatchingPair, question: PatchingQuestion, interventions: Interventions) -> Continuation:
-    return asked.reading.runs.get(_continuation(question, interventions))
+def _continued(pair: PatchingPair, question: PatchingQuestion, interventions: Interventions) -> Continuation:
+    return pair.reading.runs.get(_continuation(question, interventions))
 
 
 def _continuation(question: PatchingQuestion, interventions: Interventions) -> ContinuationRun:
     return ContinuationRun(RereadRun(question.runs[0], interventions), question.step)
 
 
-def describe_effect(asked: PatchingPair, chosen: ChosenPatch, direction: Direction) -> str:
+def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction) -> str:
     """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
-    question, patches, _ = _in_direction(asked, chosen, direction)
-    found = asked.reading.runs.get(PatchRun(question, patches))
-    run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
-    says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
-    if found.effects is None:
-        return says + "The two runs hardly differ, so there is no share to give."
-    effect = float(found.effects[0])
+    question, patches, _ = _in_direction(pair, patch, direction)
+    contrasts = pair.reading.runs.get(PatchRun(question, patches))
+    run, patched, other = (
+        typeset(float(value), "+.2f") for value in (contrasts.run, contrasts.patched[0], contrasts.other)
+    )
+    description = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
+    if contrasts.effects is None:
+        return description + "The two runs hardly differ, so there is no share to give."
+    effect = float(contrasts.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
     answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED_EFFECT
-    return f"{says}Effect **{typeset(effect)}**: {answer}."
+    return f"{description}Effect **{typeset(effect)}**: {answer}."
 
 
-def _show_cone(asked: PatchingPair, before: Trace, after: Trace) -> None:
+def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
     """Show how far the patch moves each cell of the residual stream; cells outside the cone of influence are greyed."""
     reached = influence_cone(
-        after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens)
+        after.interventions, pair.reading.config, len(before.source_tokens), len(before.target_tokens)
     )
-    moved = stream_changes(before, after)
+    changes = stream_changes(before, after)
     st.markdown("**What the patch reaches:** change of each cell of the residual stream, as a share of its length")
     for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
@@ -197,13 +197,13 @@ def _show_cone(asked: PatchingPair, before: Trace, after: Trace) -> None:
         with place:
             show_altair(
                 matrix(
-                    moved[stack],
-                    [str(depth) for depth in range(len(moved[stack]))],
+                    changes[stack],
+                    [str(depth) for depth in range(len(changes[stack]))],
                     [token_label(token, text) for token in tokens],
                     name="change",
                     mask=reached[stack],
                     masked=OUTSIDE,
-                    scale=sequential(max(float(each.max()) for each in moved.values()) or 1.0),
+                    scale=sequential(max(float(each.max()) for each in changes.values()) or 1.0),
                     titles=("depth", stack),
                 ),
                 key=f"patch_cone_{stack}",
@@ -217,20 +217,18 @@ def _show_cone(asked: PatchingPair, before: Trace, after: Trace) -> None:
     )
 
 
-def facts_of(
-    asked: PatchingPair, patches: Patches, question: PatchingQuestion, patched: Continuation
-) -> dict[str, Any]:
+def facts_of(pair: PatchingPair, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
     """Return everything needed to reproduce the numbers; positions are 1-based."""
-    found = asked.reading.runs.get(PatchRun(question, patches))
+    contrasts = pair.reading.runs.get(PatchRun(question, patches))
     return {
-        "model": asked.reading.translator.version,
+        "model": pair.reading.translator.version,
         "sentence": question.text,
         "other": question.other,
         "step": question.step + 1,
-        "tokens": [asked.reading.tokenizer.texts[token] for token in question.tokens],
+        "tokens": [pair.reading.tokenizer.texts[token] for token in question.tokens],
         "patches": [patch_name(place, other) for place, other in patches],
         "written": patched.written.text,
-        "logit_difference": found.run,
-        "logit_difference_other": found.other,
-        "logit_difference_patched": float(found.patched[0]),
+        "logit_difference": contrasts.run,
+        "logit_difference_other": contrasts.other,
+        "logit_difference_patched": float(contrasts.patched[0]),
     }

@@ -52,7 +52,7 @@ class PatchingPair:
     b: Trace
     question: PatchingQuestion
 
-    def named(self, number: int) -> str:
+    def token_markdown(self, number: int) -> str:
         """Return Markdown of one of the two compared tokens."""
         return f"**{markdown(label_without_space(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
@@ -83,11 +83,11 @@ def pick_question(reading: Reading) -> PatchingPair:
     with places[0]:
         differences = reading.runs.get(DifferencesRun(*both))
         question = _pick_step(a, b, differences)
-    asked = PatchingPair(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
-    found = reading.runs.get(PatchRun(asked.question, ()))
-    st.markdown(_describe_preferences(asked, found), help=explain("logit", "nats", "teacher forcing"))
+    pair = PatchingPair(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
+    contrasts = reading.runs.get(PatchRun(pair.question, ()))
+    st.markdown(_describe_preferences(pair, contrasts), help=explain("logit", "nats", "teacher forcing"))
     most = int(differences.argmax())
-    if found.close and differences[most] >= MIN_DIFFERENCE:
+    if contrasts.is_close and differences[most] >= MIN_DIFFERENCE:
         st.button(
             f"Go to the step where they differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
@@ -95,16 +95,19 @@ def pick_question(reading: Reading) -> PatchingPair:
             on_click=_store_step,
             args=(most + 1,),
         )
-    return asked
+    return pair
 
 
 def _pick_other(text: str) -> str:
     """Show the box for sentence B, which starts with A's partner in `PAIRS`, or else with sentence A itself."""
-    partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
+    partner = next(
+        (example.b if text == example.a else example.a for example in PAIRS if text in (example.a, example.b)), text
+    )
     other = session.params(PatchParams).other or partner
     with st.popover("Try a pair"):
-        for number, pair in enumerate(PAIRS):
-            st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
+        for number, example in enumerate(PAIRS):
+            sentences = example.a, example.b
+            st.button(example.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=sentences)
     st.text_input(
         OTHER_LABEL,
         width=580,
@@ -122,8 +125,8 @@ def _take(first: str, second: str) -> None:
 
 def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
     """Show the choice of the predicted token, and return the question about its step."""
-    last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
-    question = question_of(a, b, min(chosen, last) - 1 if chosen else step_to_show(a, b, differences))
+    last, chosen_step = len(a.predicted_tokens), session.params(PatchParams).step
+    question = question_of(a, b, min(chosen_step, last) - 1 if chosen_step else step_to_show(a, b, differences))
     labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
     st.selectbox(
@@ -169,31 +172,32 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
     return tokens
 
 
-def _describe_preferences(asked: PatchingPair, found: Contrasts) -> str:
+def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
     """Return Markdown that says which of the two tokens the model prefers with each sentence, and by how many nats."""
-    names, both = [asked.named(0), asked.named(1)], (found.run, found.other)
+    names, both = [pair.token_markdown(0), pair.token_markdown(1)], (contrasts.run, contrasts.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
     run, other = (f"{abs(value):.2f}" for value in both)
-    says = f"With A, the model prefers {first} by {run} nats, and with B "
-    says += f"by {other}. " if first == second else f"{second} by {other}. "
-    if found.close:
-        says += (
+    description = f"With A, the model prefers {first} by {run} nats, and with B "
+    description += f"by {other}. " if first == second else f"{second} by {other}. "
+    if contrasts.is_close:
+        description += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
-            f"{abs(found.other - found.run):.2f} nats here, less than {MIN_DIFFERENCE:g}, so there is no effect to "
+            f"{abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}, so there is no "
+            "effect to "
             "divide."
         )
-    elif steps_of_changed_word(asked.a, asked.b)[asked.question.step]:
-        says += (
+    elif steps_of_changed_word(pair.a, pair.b)[pair.question.step]:
+        description += (
             "This step translates the changed word itself, so a difference is no surprise. The list of steps says how "
             "far the others differ."
         )
-    pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
-    if found.close and pair is not None and pair.word:
-        runs, texts = asked.reading.runs, (asked.a.source_text, asked.b.source_text)
-        says += " " + describe_translations(pair, *(runs.get(TraceRun(text)) for text in texts))
-    return says
+    example = next((each for each in PAIRS if {each.a, each.b} == {pair.a.source_text, pair.b.source_text}), None)
+    if contrasts.is_close and example is not None and example.word:
+        runs, texts = pair.reading.runs, (pair.a.source_text, pair.b.source_text)
+        description += " " + describe_translations(example, *(runs.get(TraceRun(text)) for text in texts))
+    return description
 
 
-def grid_unit(found: Contrasts) -> str:
+def grid_unit(contrasts: Contrasts) -> str:
     """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
-    return "change, nats" if found.close else "effect"
+    return "change, nats" if contrasts.is_close else "effect"

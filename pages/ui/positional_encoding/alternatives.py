@@ -52,17 +52,17 @@ def show_alternatives() -> None:
         "None": (np.zeros((span, span)), "added to the score"),
     }
     places = [column for _ in range(3) for column in st.columns(2, gap="medium")]
-    for number, (place, (title, measured)) in enumerate(zip(places, alternatives.items(), strict=False)):
+    for number, (place, (title, alternative)) in enumerate(zip(places, alternatives.items(), strict=False)):
         with place:
             st.markdown(f"**{title}**")
-            if measured is None:
+            if alternative is None:
                 st.info(
                     f"This model has none to show: its positions are “{config.positions}”. Learned positions are a "
                     "table of parameters with one vector for every position up to a limit (Gehring et al. 2017); "
                     "Vaswani et al. 2017 tried them too and got nearly the same scores (table 3, row E)."
                 )
                 continue
-            values, name = measured
+            values, name = alternative
             show_plotly(
                 position_map(values, name, height=340),
                 key=f"positions_other_{number}",

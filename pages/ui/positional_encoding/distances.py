@@ -42,10 +42,10 @@ def show_distances() -> None:
 def _show_offsets(table: np.ndarray) -> None:
     """Show the matrices of dot products and distances, and plot both by offset."""
     length, width = table.shape
-    measured = {"Dot product": dot_products(table), "Distance": distances(table)}
-    for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
+    matrices = {"Dot product": dot_products(table), "Distance": distances(table)}
+    for place, (title, values) in zip(st.columns(2, gap="medium"), matrices.items(), strict=True):
         name = title.lower()
-        read = by_offset(values)
+        offsets = by_offset(values)
         with (
             place,
             main_figure(
@@ -63,18 +63,18 @@ def _show_offsets(table: np.ndarray) -> None:
             )
         with place:
             show_altair(
-                offset_chart(read, name),
+                offset_chart(offsets, name),
                 key=f"positions_{name}_offset",
-                alt=f"{title} by the offset between two positions, from {read.mean[0]:.4f} at 0.",
+                alt=f"{title} by the offset between two positions, from {offsets.mean[0]:.4f} at 0.",
                 sentence="",
             )
             st.markdown(
                 f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
-                f"**{typeset(read.spread.max(), '.1e')}**, which is rounding error."
+                f"**{typeset(offsets.spread.max(), '.1e')}**, which is rounding error."
             )
             show_numbers(
                 pd.DataFrame(
-                    {"offset": read.offsets, f"mean {name}": read.mean, "largest minus smallest": read.spread}
+                    {"offset": offsets.offsets, f"mean {name}": offsets.mean, "largest minus smallest": offsets.spread}
                 ),
                 f"positions_{name}_numbers",
                 label=f"{title} by offset",
@@ -92,12 +92,12 @@ def _show_offsets(table: np.ndarray) -> None:
     )
 
 
-def offset_chart(read: Offsets, name: str) -> alt.Chart:
+def offset_chart(offsets: Offsets, name: str) -> alt.Chart:
     """Return a line chart of the mean value by offset."""
-    table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
+    table = pd.DataFrame({"offset": offsets.offsets, "value": offsets.mean})
     return (
         alt.Chart(table)
-        .mark_line(point=len(read.offsets) <= 64)
+        .mark_line(point=len(offsets.offsets) <= 64)
         .encode(
             x=offset_axis(),
             y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
@@ -144,12 +144,12 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             ),
             "positions_turned",
         )
-    drawn = min(width, MAX_DIMENSIONS)
+    shown_width = min(width, MAX_DIMENSIONS)
     with picture:
-        st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
+        st.markdown(f"**M, its first {shown_width} dimensions**" if shown_width < width else "**M**")
         show_plotly(
             heatmap(
-                rotation(offset, width)[:drawn, :drawn],
+                rotation(offset, width)[:shown_width, :shown_width],
                 titles=("dimension out", "dimension in"),
                 name="entry",
                 height=400,
@@ -159,7 +159,7 @@ def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             sentence="",
         )
         show_numbers(
-            frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),
+            frame(rotation(offset, width)[:shown_width, :shown_width], None, None, corner="dimension out"),
             "positions_rotation_numbers",
         )
 

@@ -95,12 +95,12 @@ def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, 
     def traced(target: str | None = None) -> Trace:
         return model.get(TraceRun(text, target, interventions=interventions))
 
-    own = traced()
+    own_trace = traced()
     try:
         # An empty translation, or one cut off at the length limit, cannot be read back.
-        return ShuffledRun(name, own, traced(target) if target.strip() else None)
+        return ShuffledRun(name, own_trace, traced(target) if target.strip() else None)
     except TextError:
-        return ShuffledRun(name, own, None)
+        return ShuffledRun(name, own_trace, None)
 
 
 def _first_log_probs(runs: list[ShuffledRun]) -> list[float]:
@@ -211,10 +211,10 @@ def _show_attention(reading: Reading, runs: list[ShuffledRun]) -> None:
             **bind(PositionsParams, "kind"),
         )
         choice = pick_head(reading, session.params(PositionsParams).kind, PositionsParams.PREFIX)
-    shown = session.params(PositionsParams).kind
+    kind = session.params(PositionsParams).kind
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, run) in enumerate(zip(places, runs, strict=False)):
-        view = view_of(run.own, shown)
+        view = view_of(run.own, kind)
         with place:
             st.markdown(f"**{run.name.capitalize()}**")
             show_altair(
@@ -228,6 +228,6 @@ def _show_attention(reading: Reading, runs: list[ShuffledRun]) -> None:
                     mask=view.mask,
                 ),
                 key=f"positions_attention_{number}",
-                alt=f"{TITLES[shown]}, layer {choice.layer + 1}, head {choice.head + 1}, {run.name}.",
+                alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}, {run.name}.",
             )
             show_numbers(cells(view, choice.layer, choice.head), f"positions_attention_numbers_{number}")

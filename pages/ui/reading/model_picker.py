@@ -33,7 +33,7 @@ def chosen_languages() -> Languages:
     folder = chosen_model()
     if folder is None:
         return LANGUAGES
-    return folder.languages.asked_for(split_code(session.text(), folder.codes)[0])
+    return folder.languages.for_codes(split_code(session.text(), folder.codes)[0])
 
 
 def translator() -> Translator:
@@ -96,21 +96,23 @@ def show_model_menu() -> None:
 
 def _show_more_languages() -> None:
     """Show which models can be added, and the command that adds one: the app itself never uses the network."""
-    known = {name: model for name, model in hub_models().items() if name not in model_folders()}
-    chosen = st.selectbox(
+    not_installed = {name: model for name, model in hub_models().items() if name not in model_folders()}
+    language = st.selectbox(
         "More languages …",
-        list(known),
+        list(not_installed),
         index=None,
         key="more_languages",
-        format_func=lambda name: str(known[name]),
+        format_func=lambda name: str(not_installed[name]),
         placeholder="Choose …",
     )
-    if chosen is not None:
+    if language is not None:
         st.caption(
-            f"{known[chosen]} needs {known[chosen].needs}. Run this where the app runs, then reload this page. The "
+            f"{not_installed[language]} needs {not_installed[language].requirements}. Run this where the app runs, "
+            "then "
+            "reload this page. The "
             "command shows its progress, and says what to add if the model has only weights of an older format."
         )
-        st.code(known[chosen].command, language="bash", wrap_lines=True)
+        st.code(not_installed[language].command, language="bash", wrap_lines=True)
     st.caption(
         f"Your own model: put its folder into `{OWN_FOLDER}`. `attention-atlas import FOLDER` converts one. The folder "
         "of a "

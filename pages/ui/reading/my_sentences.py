@@ -38,9 +38,9 @@ def sentence_stepper(codes: Sequence[str]) -> None:
     sentences = my_sentences(codes)
 
     def act() -> None:
-        sent = st.session_state[KEY].get("act")
-        if isinstance(sent, dict):
-            _act(sent, sentences)
+        message = st.session_state[KEY].get("act")
+        if isinstance(message, dict):
+            _act(message, sentences)
 
     draw_list(
         key=KEY,
@@ -58,11 +58,11 @@ def sentence_stepper(codes: Sequence[str]) -> None:
     )
 
 
-def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
+def _act(message: dict[Any, Any], sentences: Sequence[str]) -> None:
     """Act on a message from the browser, which is untrusted: take over a new list, or step to another sentence."""
-    text, step = sent.get("text"), sent.get("step")
+    text, step = message.get("text"), message.get("step")
     if isinstance(text, str):
-        _take(text, restored=sent.get("restored") is True)
+        _take(text, restored=message.get("restored") is True)
     elif sentences and type(step) is int and abs(step) == 1:
         at = _position(sentences)
         # If the current sentence is not in the list, the step leads to the first one.
@@ -70,13 +70,13 @@ def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
 
 
 def _take(text: str, *, restored: bool) -> None:
-    found = sentences_in(text) if text.strip() else SentenceList()
-    if not found.sentences and found.said:
+    sentence_list = sentences_in(text) if text.strip() else SentenceList()
+    if not sentence_list.sentences and sentence_list.said:
         # A list that cannot be parsed does not replace the current list.
-        found = SentenceList(session.sentence_list().sentences, found.said)
-    elif found.sentences and not restored:
-        session.try_sentence(found.sentences[0])
-    st.session_state[session.SENTENCE_LIST] = found
+        sentence_list = SentenceList(session.sentence_list().sentences, sentence_list.said)
+    elif sentence_list.sentences and not restored:
+        session.try_sentence(sentence_list.sentences[0])
+    st.session_state[session.SENTENCE_LIST] = sentence_list
 
 
 def _position(sentences: Sequence[str]) -> int:

@@ -72,13 +72,13 @@ def story(reading: Reading) -> Story:
     ) -> StoryWords:
         sides = [links[source, word] for word in range(len(words.tokens))]
 
-        def numbered(found: list[WordLink]) -> list[int]:
-            return [numbers.setdefault(link, len(numbers)) for link in found]
+        def numbered(word_links: list[WordLink]) -> list[int]:
+            return [numbers.setdefault(link, len(numbers)) for link in word_links]
 
         return StoryWords(
             language=language,
             words=[group_label(tokens, words.text, words=True) for tokens in words.tokens],
-            spoken=words.spoken,
+            spoken=words.has_letters,
             rows=words.rows,
             columns=words.columns,
             alone=[row in rows for row in words.rows],

@@ -63,14 +63,16 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
 
     Only attention kinds whose maps have the same size for both sentences are compared.
     """
-    found = []
+    differences = []
     for kind in a.kinds:
         views = [view_of(trace, kind, words=True) for trace in (a, b)]
         if views[0].mask.shape != views[1].mask.shape:
             continue
         apart = jensen_shannon(*(view.weights.astype(float) for view in views)).mean(axis=-1)
-        found += [Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)]
-    return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
+        differences += [
+            Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)
+        ]
+    return sorted((each for each in differences if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
 
 
 def translation_of(trace: Trace, word: str) -> str | None:
@@ -124,13 +126,13 @@ def describe_differences(a: str, b: str) -> str:
     ]
     if not parts:
         return "Both have the same translation."
-    said = ", ".join(f"**{markdown(one) or '—'}** / **{markdown(other) or '—'}**" for one, other in parts)
-    return f"The translations differ here (A / B): {said}."
+    replacements = ", ".join(f"**{markdown(old) or '—'}** / **{markdown(new) or '—'}**" for old, new in parts)
+    return f"The translations differ here (A / B): {replacements}."
 
 
 def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
     """Return Markdown that says where a head looks from a word in each sentence; empty if a map has no such row."""
-    found = []
+    sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]
         if view.axes.kind != "encoder" or word not in rows:
@@ -138,5 +140,5 @@ def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) 
         row = view.weights[layer, head, rows.index(word)]
         column = int(row.argmax())
         label = covered_text(view.axes.columns[column], view.axes.column_text) or "the end symbol"
-        found.append(f"**{markdown(label)}** ({row[column]:.2f}) in {name.upper()}")
-    return f"In this head, *{word}* looks most at {' and at '.join(found)}."
+        sentences.append(f"**{markdown(label)}** ({row[column]:.2f}) in {name.upper()}")
+    return f"In this head, *{word}* looks most at {' and at '.join(sentences)}."

@@ -106,34 +106,34 @@ class TwoModels:
                 f"{here} has no match, because the second model has fewer heads. The nearest one is head "
                 f"{head_name(nearest, other)} of {title}: similarity {self.similarity[at, nearest]:.2f}."
             )
-        said = (
+        description = (
             f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
             f"{self.similarity[at, match]:.2f}; the heads of that layer have {self.shuffled[at]:.2f} on average."
         )
         if nearest != match:
-            said += (
+            description += (
                 f" Head {head_name(nearest, other)} is more similar ({self.similarity[at, nearest]:.2f}), but is "
                 "matched with another head."
             )
-        return said
+        return description
 
 
 def pick_second_model() -> str:
     """Show the choice of the second model, and return the chosen model's name."""
     own = _own()
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
-    asked = session.params(CompareParams).other
-    chosen = asked if asked in names else names[0]
+    wanted = session.params(CompareParams).other
+    shown_name = wanted if wanted in names else names[0]
     st.selectbox(
         "Second model",
         names,
         width=320,
         format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
-        **bind(CompareParams, "other", value=chosen),
+        **bind(CompareParams, "other", value=shown_name),
         help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
     )
-    return chosen
+    return shown_name
 
 
 def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoModels:
@@ -150,20 +150,20 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
     second = load(folder.path, folder.problem) if folder else untrained_of(first)
     try:
         kinds = shared_kinds(first, second, trace.source_text)
-        found = second_trace(first, CachedRuns(second), second, trace)
+        other_trace = second_trace(first, CachedRuns(second), second, trace)
     except (AtlasError, ValueError) as error:
         st.warning(error_text(error), icon=":material/edit:")
         raise PageEnd from None
     if kind not in kinds:
         st.info("The two models write different languages: only their encoder attention can be compared.")
         raise PageEnd
-    return TwoModels(_own(), name, second, kind, (trace, found))
+    return TwoModels(_own(), name, second, kind, (trace, other_trace))
 
 
 def untrained_of(translator: Translator) -> Translator:
     """Return a model with the same shape and random weights, which is created once per translator."""
-    found = UNTRAINED_MODELS.get(translator)
-    return found if found is not None else UNTRAINED_MODELS.setdefault(translator, untrained_model(translator))
+    model = UNTRAINED_MODELS.get(translator)
+    return model if model is not None else UNTRAINED_MODELS.setdefault(translator, untrained_model(translator))
 
 
 def _own() -> str:

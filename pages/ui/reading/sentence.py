@@ -94,7 +94,7 @@ class Reading:
     def languages(self) -> Languages:
         """The languages of the sentence and its translation; a language code in the sentence may set them."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
-        return self.translator.languages.asked_for(code)
+        return self.translator.languages.for_codes(code)
 
     @property
     def run(self) -> TraceRun:
@@ -166,7 +166,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             placeholder=f"Type a sentence in {source} …",
             button="Translate",
             primary=True,
-            asked=session.box_request(),
+            request=session.box_request(),
             help=f"Token: {explain('token')}",
         )
     for place, draw in zip(places, beside, strict=True):
@@ -220,18 +220,18 @@ def _ask_for_film() -> None:
 
 def _warnings(reading: Reading) -> list[str]:
     """Return Markdown warnings about possible errors in the model's own translation."""
-    own, found = reading.own, []
+    own, warnings = reading.own, []
     if is_shipped(reading.translator):
-        found += unusual_spelling(own.source_text)
+        warnings += unusual_spelling(own.source_text)
     # In a text in another script, nearly every character is unknown.
-    found = found or unknown_characters(own.source_text, own.source_tokens, own.target_text)
+    warnings = warnings or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
     # A model that also has codes for source languages ("<<eng>>") has a default for both, and does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
-        found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
+        warnings.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
     if not own.complete:
-        found.append("The translation reached the length limit before it was finished.")
-    return found
+        warnings.append("The translation reached the length limit before it was finished.")
+    return warnings
 
 
 def _show_examples(offered: Sequence[str], codes: Sequence[str]) -> None:

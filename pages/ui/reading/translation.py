@@ -56,7 +56,7 @@ def show_translation(
             label=f"Your {target} translation",
             placeholder=f"Type a translation into {target} …",
             button="Use this translation",
-            asked=session.box_request(),
+            request=session.box_request(),
             belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
@@ -64,8 +64,11 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        if said := [*([_describe_effort(reading), *_describe_unapplied(reading)] if large else []), *_remarks(reading)]:
-            st.caption(" ".join(said))
+        if remarks := [
+            *([_describe_effort(reading), *_describe_unapplied(reading)] if large else []),
+            *_remarks(reading),
+        ]:
+            st.caption(" ".join(remarks))
 
 
 def _show_given(reading: Reading) -> None:
@@ -103,13 +106,13 @@ def _describe_effort(reading: Reading) -> str:
 
 def _describe_unapplied(reading: Reading) -> list[str]:
     """Return Markdown about an imported model's decoding settings that this app does not apply; may be empty."""
-    asked = reading.translator.config.unapplied
+    settings = reading.translator.config.unapplied
     return (
         [
-            f"This model's settings also ask for {markdown(', '.join(asked))}. This page does not apply them, so "
+            f"This model's settings also ask for {markdown(', '.join(settings))}. This page does not apply them, so "
             "`generate` in Transformers may translate differently. *Decoding step by step* offers beam search."
         ]
-        if asked
+        if settings
         else []
     )
 
@@ -124,8 +127,8 @@ def _remarks(reading: Reading) -> list[str]:
 
 def _describe_rare_words(own: Trace) -> list[str]:
     words = rare_words(own.source_text, own.source_tokens)
-    named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
-    rare = f"The model hardly knows {named}: it splits {them} into several tokens and may get {them} wrong."
+    quoted_words, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
+    rare = f"The model hardly knows {quoted_words}: it splits {them} into several tokens and may get {them} wrong."
     return [rare] if words else []
 
 

@@ -23,7 +23,7 @@ MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a queue of their own, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
-RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
+RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.released)
 # Each model's weights. On the CPU the arrays share the model's memory, so they are dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
@@ -37,7 +37,7 @@ def model_turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
     def between_steps() -> None:
         end_if_left()
-        turns.make_way()
+        turns.yield_turn()
 
     with turns, cancellable(between_steps, show_progress):
         yield
@@ -46,7 +46,7 @@ def model_turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 @contextmanager
 def server_run() -> Iterator[None]:
     """Context manager for a run that the model server computes; the run ends if the user leaves the page."""
-    with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
+    with SCRIPT_RUNS.released(), cancellable(end_if_left):
         yield
 
 
@@ -64,11 +64,11 @@ class CachedRuns(ModelRuns):
 
     def weights(self) -> Weights:
         """Return the model's parameters as read-only arrays."""
-        found = WEIGHTS.get(self.model)
-        if found is None:
+        weights = WEIGHTS.get(self.model)
+        if weights is None:
             # If two threads get here at the same time, both use the result of the first.
-            found = WEIGHTS.setdefault(self.model, self.model.weights())
-        return found
+            weights = WEIGHTS.setdefault(self.model, self.model.weights())
+        return weights
 
     def get(self, run: Run[Result]) -> Result:
         return RUNS.get((*self.identity, run), lambda: super(CachedRuns, self).get(run), run.message)

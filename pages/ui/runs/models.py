@@ -15,7 +15,7 @@ from transformer.serving.client import SERVER_VARIABLE, RemoteTranslator
 from transformer.serving.server_process import tune_process
 
 # Keep two models: loading one takes long, but each needs much memory.
-MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
+MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # A separate lock, so that loading one model does not block runs of another.
 LOADING_LOCK = threading.Lock()
 
@@ -36,7 +36,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
     Raises:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         # Evict a model before loading another one, because memory may not suffice for three.
         MODELS.make_room(1)
         address = server()
@@ -48,7 +48,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
 @MODELS.remember("Loading the language model …")
 def load_language(device: str, folder: Path) -> LanguageModel:
     """Load a language model on a device, always in this process."""
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)
         tune_process()

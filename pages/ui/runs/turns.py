@@ -54,7 +54,7 @@ class Turns:
         self._begin(_Request(None, None))
 
     @contextmanager
-    def early(self) -> Iterator[None]:
+    def with_priority(self) -> Iterator[None]:
         """Take a turn after the current one and other early requests, but before all other waiting threads."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
@@ -76,7 +76,7 @@ class Turns:
             owner[1].__exit__(*error)
 
     @contextmanager
-    def given_up(self) -> Iterator[None]:
+    def released(self) -> Iterator[None]:
         """Context manager that gives up this thread's turn, if it has one, and takes a new turn at the end.
 
         It takes no new turn if the thread is about to end because the user has left the page.
@@ -94,7 +94,7 @@ class Turns:
             raise
         self.__enter__()
 
-    def make_way(self) -> None:
+    def yield_turn(self) -> None:
         """Let waiting threads go first if this turn has already taken long; called between the steps of a run."""
         owner = self._owner
         if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < TIME_SLICE:
@@ -102,7 +102,7 @@ class Turns:
         with self._lock:
             alone = len(self._queue) == 1
         if not alone:
-            with self.given_up():
+            with self.released():
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
@@ -156,7 +156,7 @@ class Turns:
                     each.finish(RuntimeError("the batch that this run was part of was cancelled"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
-        return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
+        return nullcontext() if self._meanwhile is None else self._meanwhile.released()
 
     def _wait(self, request: _Request) -> None:
         """Queue a request, and wait until its turn comes or another thread has computed its result."""

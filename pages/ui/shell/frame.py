@@ -84,7 +84,7 @@ def draw() -> None:
         # Waiting messages have their own container, because appearing and disappearing elements would move those below.
         with st.container(key="waiting"):
             # New users, who see an empty screen, go first: a first page takes far less time than a translation.
-            run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
+            run.enter_context(SCRIPT_RUNS.with_priority() if is_new() else SCRIPT_RUNS)
         request_page_again()
         exporter()
         navigate()

@@ -31,7 +31,7 @@ TITLED_PAGES = ("gallery", "lessons", "about")
 
 def pages() -> dict[str, list[st.Page]]:
     """Return all pages by section, as copies for one script run, because `st.navigation` modifies page objects."""
-    return {section: list(map(copy, listed)) for section, listed in _pages().items()}
+    return {section: list(map(copy, section_pages)) for section, section_pages in _pages().items()}
 
 
 @cache
@@ -48,17 +48,17 @@ def _pages() -> dict[str, list[st.Page]]:
 
 def navigate() -> None:
     """Run the chosen page; called only by pages/ui/shell/frame.py."""
-    listed = pages()
-    page = st.navigation(listed, position="top")
+    sections = pages()
+    page = st.navigation(sections, position="top")
     st.set_page_config(page_title=f"{page.title} · {APP}")
     name = page.url_path or FIRST
     slide = opened_page(name)
-    _mark_open(page, listed)
+    _mark_open(page, sections)
     # When a slide is about to open, do not write its URL parameters while the previous page is still open. Otherwise
     # the back button would return to that page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
     # The Lessons page hides its title while a lesson is open, because the lesson has a title of its own.
-    _show_heading(page.title, seen=name in TITLED_PAGES and (name != "lessons" or not params(LessonParams).id))
+    _show_heading(page.title, is_visible=name in TITLED_PAGES and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # Pass the URL parameters on, because writing them after the page change would add another history entry.
@@ -100,9 +100,9 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
     </style>""")
 
 
-def _show_heading(title: str, *, seen: bool) -> None:
+def _show_heading(title: str, *, is_visible: bool) -> None:
     """Show the page's title as its first heading, either visibly or only for screen readers and phones."""
-    with st.container(key="page_title" if seen else "page_title_unseen"):
+    with st.container(key="page_title" if is_visible else "page_title_unseen"):
         st.title(title, anchor=False)
 
 

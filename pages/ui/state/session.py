@@ -135,9 +135,9 @@ def _with_same_token(state: State, before: State | None = None) -> State:
 
 def _without_list(state: State) -> State:
     """Move a slide's list of sentences from the state to the session, because it would make every URL too long."""
-    found = sentences_in(state.of(ListParams).sentences)
-    if found.sentences:
-        st.session_state[SENTENCE_LIST] = found
+    sentences = sentences_in(state.of(ListParams).sentences)
+    if sentences.sentences:
+        st.session_state[SENTENCE_LIST] = sentences
     return state.with_params(ListParams())
 
 
@@ -148,11 +148,11 @@ def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
 
 def _pinned_in_kind(state: State, page: str) -> State:
     """Return a copy with the URL's pins, which name no attention kind, assigned to the kind that the page shows."""
-    chosen = state.of(AttentionParams)
+    choice = state.of(AttentionParams)
     kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
-    if kind is None or chosen == chosen.unpinned():
+    if kind is None or choice == choice.unpinned():
         return state
-    return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
+    return state.with_params(choice.unpinned(), state.of(PinParams).pinned(kind, choice.rows, choice.columns))
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:
@@ -243,16 +243,16 @@ def read_target(typed: str) -> None:
     _update(target=replace_surrogates(typed))
 
 
-def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
+def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
     """Return the URL parameters that show a head on another sentence, with all other settings unchanged.
 
     Args:
         text: the sentence; it is read with the model's own translation.
-        kind, chosen: the attention kind, and the head with its pins.
+        kind, choice: the attention kind, and the head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
-    pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
-    return state.with_params(chosen.unpinned(), pins).to_address()
+    pins = PinParams().pinned(kind, choice.rows, choice.columns)
+    return state.with_params(choice.unpinned(), pins).to_address()
 
 
 def try_sentence(sentence: str) -> None:
@@ -322,24 +322,24 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
     Args:
         of: the parameter class. Classes other than `AttentionParams` include the pins.
     """
-    chosen = params(of)
+    choice = params(of)
     if kind is None or of is not AttentionParams:
-        return chosen
+        return choice
     rows, columns = params(PinParams).of(kind)
-    return replace(chosen, rows=rows, columns=columns)
+    return replace(choice, rows=rows, columns=columns)
 
 
-def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
+def store_attention(choice: AttentionParams, kind: Kind | None = None) -> None:
     """Replace the selected head and, if an attention kind is given, the kind's pins.
 
     Call this only in callbacks or before a page change.
     """
-    if type(chosen) is not AttentionParams:
-        store(chosen)
+    if type(choice) is not AttentionParams:
+        store(choice)
         return
-    store(chosen.unpinned())
+    store(choice.unpinned())
     if kind is not None:
-        store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
+        store(params(PinParams).pinned(kind, choice.rows, choice.columns))
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
@@ -347,9 +347,9 @@ def update_attention(kind: Kind | None = None, of: type[AttentionParams] = Atten
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
-def note_head(chosen: AttentionParams) -> None:
+def note_head(choice: AttentionParams) -> None:
     """Record the head that this script run shows."""
-    st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
+    st.session_state[SHOWN_HEAD] = choice.layer, choice.head, type(choice)
 
 
 def shown_head() -> tuple[AttentionParams, ...]:

@@ -51,16 +51,16 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         return
     experiment = embed_experiment(reading.runs, run := EffectRun(reading.run, interventions, draws))
     effect = reading.runs.get(run)
-    drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
+    draw_facts: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
     before, free = reading.own.target_text, effect.free.target_text
     old, new = marked_words(before, free)
     left, right = st.columns(2, gap="medium")
     left.markdown(f"Every head on\n\n#### {old or EMPTY_TRANSLATION}")
     what = changed_heads(interventions)
-    which = f" (draw 1 of {effect.draws})" if drawn else ""
+    which = f" (draw 1 of {effect.draws})" if draw_facts else ""
     right.markdown(f"{what[0].upper()}{what[1:]}{which}\n\n#### {new or EMPTY_TRANSLATION}")
     st.markdown(
-        describe_effect(effect, interventions, given=reading.given, named=head_markdown_link),
+        describe_effect(effect, interventions, given=reading.given, head_name=head_markdown_link),
         help=explain("head", "log-probability", "nats"),
     )
     if effect.others:
@@ -94,7 +94,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
         "The KL divergence also counts what happened to the tokens that were not written."
         + ("" if first is None else " The line marks the first step at which the new translation differs.")
-        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if drawn else ""),
+        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if draw_facts else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
     show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
@@ -112,18 +112,18 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
             interventions,
             folder=reading.translator.folder,
             given=reading.given,
-            draws=drawn.get("draws"),
+            draws=draw_facts.get("draws"),
         ),
-        **drawn,
-        **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if drawn else {}),
+        **draw_facts,
+        **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if draw_facts else {}),
     )
 
 
-def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
+def changed_heads(interventions: Interventions, *, head_name: Callable[[Kind, int, int], str] = head_title) -> str:
     """Describe the changed heads in words: name a single head, or say how many heads there are."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
-    heads_named = named(*head) if count == 1 else f"{count} heads"
+    heads_named = head_name(*head) if count == 1 else f"{count} heads"
     return (
         f"without {heads_named}"
         if gate == 0 and interventions.mode == "zero"
@@ -141,47 +141,53 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
 
 
 def describe_effect(
-    effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
+    effect: Effect,
+    interventions: Interventions,
+    *,
+    given: bool,
+    head_name: Callable[[Kind, int, int], str] = head_title,
 ) -> str:
     """Return Markdown that says how the translation and its probability change.
 
     Args:
         given: whether the user has given the translation.
-        named: returns a head's name.
+        head_name: returns a head's name.
     """
-    what = changed_heads(interventions, named=named)
+    what = changed_heads(interventions, head_name=head_name)
     if given:
-        says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
+        description = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
     elif effect.draws > 1:
-        says = (
+        description = (
             f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
             f"{effect.draws} draws**. On average it"
         )
     elif effect.first_difference is None:
-        says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
+        description = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
     else:
-        says = f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
+        description = (
+            f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
+        )
         old, new = (
             _token_markdown(trace, effect.first_difference)
             if effect.first_difference < len(trace.predicted_tokens)
             else "nothing"
             for trace in (effect.before, effect.free)
         )
-        says += f" ({new} instead of {old}). The old one"
+        description += f" ({new} instead of {old}). The old one"
     change, interval = effect.change, ""
     if effect.draws > 1:
-        found = mean_over_draws(effect.scores.change)
-        low, high = (typeset(float(bound), "+.2f") for bound in (found.low, found.high))
+        estimate = mean_over_draws(effect.scores.change)
+        low, high = (typeset(float(bound), "+.2f") for bound in (estimate.low, estimate.high))
         interval = f"; 95% interval {low} to {high}, seed {interventions.seed}"
     if abs(change) < NOTICEABLE:
-        return (
-            f"{says} is as likely as before (its log-probability changes by {typeset(change, '+.2f')} nats{interval})."
-        )
+        change_text = typeset(change, "+.2f")
+        return f"{description} is as likely as before (its log-probability changes by {change_text} nats{interval})."
     factor = math.exp(min(abs(change), 700))
     times = f"{factor:.2g}" if factor < 1000 else f"10^{abs(change) / math.log(10):.0f}"
     worst = int(np.abs(effect.step_change).argmax())
     return (
-        f"{says} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} likely** "
+        f"{description} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} "
+        "likely** "
         f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); token {worst + 1}, "
         f"{_token_markdown(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
     )

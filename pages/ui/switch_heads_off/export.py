@@ -38,7 +38,7 @@ def save_tables(
     facts = {**run_facts(reading, interventions), **further}
     if lines:
         downloads.show_lines(lines, f"off_{name}")
-    with downloads.save_tables(name, "off", facts, {"numbers": table}, noted={"python": lines} if lines else {}):
+    with downloads.save_tables(name, "off", facts, {"numbers": table}, extra_facts={"python": lines} if lines else {}):
         experiment_buttons(reading.runs, experiment, name)
 
 

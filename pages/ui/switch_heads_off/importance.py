@@ -75,31 +75,34 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     if not params.importance:
         return
     experiment = embed_experiment(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
-    found = reading.runs.get(run)
-    worst = all_heads(reading.translator.config)[int(concatenated_heads(found.measured).argmin())]
+    importance = reading.runs.get(run)
+    worst = all_heads(reading.translator.config)[int(concatenated_heads(importance.measured).argmin())]
     off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
     without = reading.runs.get(EffectRun(reading.run, off, params.draws))
     st.markdown(
         describe_importance(
-            found,
+            importance,
             reading.translator.config,
-            named=head_markdown_link,
+            head_name=head_markdown_link,
             then="" if reading.given else describe_translation(without),
         ),
         help=explain("head", "log-probability", "nats", "Spearman's ρ"),
     )
-    most = max(float(np.nanmax(np.abs(concatenated_heads(each)))) for each in (found.measured, found.estimated)) or 1.0
+    most = (
+        max(float(np.nanmax(np.abs(concatenated_heads(each)))) for each in (importance.measured, importance.estimated))
+        or 1.0
+    )
     for name, title, values in (
         (
             "measured",
             f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
             + (f" (mean of {params.draws} draws)" if params.drawn else ""),
-            found.measured,
+            importance.measured,
         ),
         (
             "estimated",
             "**Estimated** from one gradient: a first-order approximation of the change; in its place: nothing",
-            found.estimated,
+            importance.estimated,
         ),
     ):
         st.markdown(title)
@@ -120,7 +123,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         "the keyboard, use the switches above.",
         help=explain("head", "log-probability", "nats"),
     )
-    table = importance_table(found)
+    table = importance_table(importance)
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
         reading,
@@ -128,7 +131,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         Interventions(mode=params.mode),
         table,
         "head_importance",
-        spearman=round(found.agreement, 6),
+        spearman=round(importance.agreement, 6),
         lines=importance_lines(
             reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
         ),
@@ -137,31 +140,31 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
 
 
 def describe_importance(
-    found: MeasuredImportance,
+    importance: MeasuredImportance,
     config: TransformerConfig,
     *,
-    named: Callable[[Kind, int, int], str] = head_title,
+    head_name: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
     """Return Markdown that names the most and least important heads, and rates the gradient-based estimate.
 
     Args:
-        named: returns a head's name.
+        head_name: returns a head's name.
         then: the end of the first sentence, which says how the translation changes without the most important head.
     """
-    heads, measured = all_heads(config), concatenated_heads(found.measured)
-    worst, best = int(measured.argmin()), int(measured.argmax())
-    likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
-    agreement = found.agreement
-    says = (
-        f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
-        f"**{typeset(measured[worst], '+.2f')}** nats{then or '.'} Without {named(*heads[least])} hardly anything "
-        f"changes ({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation "
-        f"becomes more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
+    heads, changes = all_heads(config), concatenated_heads(importance.measured)
+    worst, best = int(changes.argmin()), int(changes.argmax())
+    likelier, least = int((changes > 0).sum()), int(np.abs(changes).argmin())
+    agreement = importance.agreement
+    description = (
+        f"The translation needs {head_name(*heads[worst])} most: without it, its log-probability changes by "
+        f"**{typeset(changes[worst], '+.2f')}** nats{then or '.'} Without {head_name(*heads[least])} hardly anything "
+        f"changes ({typeset(changes[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation "
+        f"becomes more likely, most of all without {head_name(*heads[best])} ({typeset(changes[best], '+.2f')}). "
     )
     if not np.isfinite(agreement):
-        return says
-    return says + (
+        return description
+    return description + (
         f"Ranked by the gradient's estimate, the heads come {describe_correlation(agreement)}: Spearman's ρ = "
         f"{typeset(agreement)} "
         f"({len(heads)} heads, this sentence)."
@@ -174,10 +177,12 @@ def describe_translation(effect: Effect) -> str:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same one."
-    written = effect.free.target_text
+    translation = effect.free.target_text
     # A translation that already ends with a full stop needs no second one.
-    end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
-    return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or EMPTY_TRANSLATION}”{end}"
+    end = "" if translation.rstrip().endswith((".", "!", "?", "…")) else "."
+    return (
+        f", and the model writes “{marked_words(effect.before.target_text, translation)[1] or EMPTY_TRANSLATION}”{end}"
+    )
 
 
 def describe_correlation(agreement: float) -> str:
@@ -188,17 +193,17 @@ def describe_correlation(agreement: float) -> str:
     return "in another order"
 
 
-def importance_table(found: MeasuredImportance) -> pd.DataFrame:
+def importance_table(importance: MeasuredImportance) -> pd.DataFrame:
     """Return a table with one row per head: attention kind, 1-based layer and head, measured and estimated change.
 
     Changes are in nats. If several sentences were sampled, the columns low and high bound the 95% interval of the
     measured change.
     """
-    drawn = len(found.drawn[KINDS[0]]) > 1
+    has_draws = len(importance.drawn[KINDS[0]]) > 1
     rows = []
     for kind in KINDS:
-        interval = mean_over_draws(found.drawn[kind]) if drawn else None
-        for (layer, head), value in np.ndenumerate(found.measured[kind]):
+        interval = mean_over_draws(importance.drawn[kind]) if has_draws else None
+        for (layer, head), value in np.ndenumerate(importance.measured[kind]):
             rows.append(
                 {
                     "kind": TITLES[kind],
@@ -210,7 +215,7 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
                         if interval is None
                         else {"low": float(interval.low[layer, head]), "high": float(interval.high[layer, head])}
                     ),
-                    "estimated": float(found.estimated[kind][layer, head]),
+                    "estimated": float(importance.estimated[kind][layer, head]),
                 }
             )
     return pd.DataFrame(rows)

@@ -158,8 +158,8 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
     """Return a line chart of a `curve_table`, with a band for the range of the random orders."""
-    named = table["order"].isin([MEASURED, GRADIENT])
-    band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
+    is_ranked = table["order"].isin([MEASURED, GRADIENT])
+    band = table.loc[~is_ranked].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
     x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
     scale = alt.Scale(zero=False)
     shade = (
@@ -169,7 +169,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
     )
     middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=unit))
     lines = (
-        alt.Chart(table.loc[named])
+        alt.Chart(table.loc[is_ranked])
         .mark_line(strokeWidth=2.5)
         .encode(
             x=x,
@@ -199,16 +199,16 @@ def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
     best = int(likeliest.argmax())
-    says = (
+    description = (
         f"In the measured order, **{gone[MEASURED]} of {_head_count(curves)}** heads can go before the translation is "
         "less "
         f"than half as likely as with all of them. In the gradient's order, {gone[GRADIENT]} can go; in {len(others)} "
         f"random orders, {min(others)} to {max(others)}."
     )
     if not best:
-        return says
+        return description
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
-    return f"{says} It is most likely without {best} of them (log-probability {gain} nats)."
+    return f"{description} It is most likely without {best} of them (log-probability {gain} nats)."
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
@@ -223,16 +223,17 @@ def describe_origin(recorded: RemovalQuality) -> str:
 
 def describe_quality(recorded: RemovalQuality) -> str:
     """Return Markdown that says how many heads can be removed while BLEU stays above 90% of its value."""
-    gone, whole, heads = {}, 0.0, 0
+    gone, full_score, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]
-        whole, heads = points[0].bleu, points[-1].removed
-        gone[order] = points[removable_steps([point.bleu for point in points], SCORE_SHARE * whole)].removed
+        full_score, heads = points[0].bleu, points[-1].removed
+        gone[order] = points[removable_steps([point.bleu for point in points], SCORE_SHARE * full_score)].removed
     others = [count for order, count in gone.items() if order not in RECORDED]
     random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
     return (
-        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {whole:.1f}. It keeps 90% of its BLEU "
+        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {full_score:.1f}. It keeps 90% of its "
+        "BLEU "
         f"without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
         f"gradient, {random} at random; tested in steps of {step})."
     )

@@ -58,13 +58,16 @@ def describe_axes(view: View, languages: Languages) -> str:
 
 def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
     """Return Markdown that describes a head's behaviour on the sentence."""
-    found = pattern(
+    head_pattern = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
     confidence = float(np.nan_to_num(metrics.values["confidence"][layer, head]))
     names = head_names(metrics)[layer][head]
-    sentences = [_describe_habit(found, view, names, confidence), *_describe_oddities(view, metrics, layer, head)]
-    link = found.strongest
+    sentences = [
+        _describe_habit(head_pattern, view, names, confidence),
+        *_describe_oddities(view, metrics, layer, head),
+    ]
+    link = head_pattern.strongest
     # Smaller weights would be displayed as 0.00.
     if link is not None and link.weight >= 0.005:
         other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
@@ -77,40 +80,53 @@ def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> st
     return " ".join(sentences)
 
 
-def _describe_habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
+def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
     """Return one sentence that says where most of a head's attention goes or, failing that, how focused it is.
 
     Args:
-        found: the pattern in the head's weights.
+        head_pattern: the pattern in the head's weights.
         names: the head's names.
         confidence: the head's confidence, which `describe_most_focused_head` may mention too.
     """
-    size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
+    size, total = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
-        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
-        ("previous token", found.previous, f"the {size} before", ", a positional head"),
-        ("same token", found.same, f"the same {size}", ", which passes on what is there"),
-        ("next token", found.following, f"the next {size}", ", a positional head"),
+        (
+            "",
+            head_pattern.special,
+            f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol",
+            ", an attention sink",
+        ),
+        ("previous token", head_pattern.previous, f"the {size} before", ", a positional head"),
+        ("same token", head_pattern.same, f"the same {size}", ", which passes on what is there"),
+        ("next token", head_pattern.following, f"the next {size}", ", a positional head"),
     ]
-    if found.column is not None:
-        habits.append(("", found.column_share, _label(view, found.column), ""))
+    if head_pattern.column is not None:
+        habits.append(("", head_pattern.column_share, _label(view, head_pattern.column), ""))
     # In a short sentence several habits may apply; prefer the one in the head's name.
     _, share, place, meaning = max(
         habits, key=lambda habit: (habit[1] > MIN_MAIN_SHARE and habit[0] in names, habit[1])
     )
     if share > MIN_MAIN_SHARE:
-        return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
-    entropy = f"(entropy {found.entropy:.2f} of at most {found.limit:.2f} nats)"
-    if found.moves and found.peak >= FOCUSED and found.entropy <= FOCUSED_ENTROPY * found.limit:
+        return f"This head mostly looks at {place}: {share:.0%} of {total} on average{meaning}."
+    entropy = f"(entropy {head_pattern.entropy:.2f} of at most {head_pattern.limit:.2f} nats)"
+    if (
+        head_pattern.moves
+        and head_pattern.peak >= FOCUSED
+        and head_pattern.entropy <= FOCUSED_ENTROPY * head_pattern.limit
+    ):
         return (
-            f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
+            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, a different one "
+            "from row "
             f"to row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
-    if max(found.peak, confidence) < MIN_MAIN_SHARE and found.entropy > SPREAD_ENTROPY * found.limit:
+    if (
+        max(head_pattern.peak, confidence) < MIN_MAIN_SHARE
+        and head_pattern.entropy > SPREAD_ENTROPY * head_pattern.limit
+    ):
         return f"This head spreads its attention widely {entropy}."
-    rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
-    return f"On average, the strongest {size} of a row gets {found.peak:.0%} of {whole}{rest} {entropy}."
+    rest = f" and start and end symbols {head_pattern.rest:.0%}" if head_pattern.rest >= 0.005 else ""
+    return f"On average, the strongest {size} of a row gets {head_pattern.peak:.0%} of {total}{rest} {entropy}."
 
 
 def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
@@ -163,9 +179,9 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
         return f"{_label(view, row, row=True)} looks at"
     if read:
         return f"having read {_label(view, row, row=True)}, it looks at"
-    written = output_label(view.axes, row)
+    output = output_label(view.axes, row)
     at = place_of([output_label(view.axes, each) for each in range(len(view.axes.rows))], row)
-    return f"as it {'writes' if view.axes.kind == 'cross' else 'predicts'} {_bold(written)}{at}, it looks at"
+    return f"as it {'writes' if view.axes.kind == 'cross' else 'predicts'} {_bold(output)}{at}, it looks at"
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
@@ -193,26 +209,26 @@ def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
     ]
 
 
-def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
+def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: bool) -> list[str | HeadLink]:
     """Return a sentence that names the sentence's most informative head, and says why; may be empty.
 
     Args:
-        chosen: whether the user has chosen a head to show.
+        is_chosen: whether the user has chosen a head to show.
     """
-    found = clearest_head(trace, metrics)
-    if np.isnan(found.confidence):
+    clearest = clearest_head(trace, metrics)
+    if np.isnan(clearest.confidence):
         return []
-    link = HeadLink(metrics.kind, found.layer, found.head)
-    if found.name == ALIGNMENT:
+    link = HeadLink(metrics.kind, clearest.layer, clearest.head)
+    if clearest.name == ALIGNMENT:
         reason = "the alignment head that agrees best with all alignment heads together on this sentence"
-    elif found.name:
-        reason = f"the clearest “{found.name}” head for this sentence"
-    elif found.rests:
+    elif clearest.name:
+        reason = f"the clearest “{clearest.name}” head for this sentence"
+    elif clearest.is_resting:
         reason = "the most focused head; here every head parks on the first token or the end symbol"
     else:
         reason = "the most focused head that doesn't just park on the first token or the end symbol"
     return (
         ["To look at first: ", link, f", {reason}. "]
-        if chosen
+        if is_chosen
         else ["This is ", link, f", {reason}. Pick another in the grid. "]
     )

@@ -14,17 +14,17 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 def marked_words(old: str, new: str) -> tuple[str, str]:
     """Return both texts as Markdown, with words marked that occur in only one of them."""
     words = WORD.findall(old), WORD.findall(new)
-    marked: tuple[list[str], list[str]] = ([], [])
+    parts: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
         for side, (start, end) in enumerate((ends[:2], ends[2:])):
             text = "".join(words[side][start:end])
-            shown = markdown(text)
-            if shown and operation != "equal":
-                shown = f":orange-background[**{shown}**]"
+            part = markdown(text)
+            if part and operation != "equal":
+                part = f":orange-background[**{part}**]"
             # Keep spaces outside the mark.
             before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
-            marked[side].append(before + shown + (after if shown else ""))
-    return "".join(marked[0]).strip(), "".join(marked[1]).strip()
+            parts[side].append(before + part + (after if part else ""))
+    return "".join(parts[0]).strip(), "".join(parts[1]).strip()
 
 
 def count_kept_words(old: str, new: str) -> tuple[int, list[str]]:

@@ -38,21 +38,22 @@ CAPITALISED = words_of("""
 """)
 
 
-def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list[str]:
+def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
     """Return a Markdown warning if the model can neither read nor write some characters; may be empty.
 
     Args:
         text: the sentence as typed.
         tokens: the sentence's tokens.
-        written: the translation.
+        translation: the translation.
     """
-    strange = [part for part in _unknown_parts(text, tokens) if part not in written]
+    strange = [part for part in _unknown_parts(text, tokens) if part not in translation]
     if not strange:
         return []
-    named = ", ".join(markdown(_shorten(part)) for part in strange[:MAX_NAMED])
+    quoted_parts = ", ".join(markdown(_shorten(part)) for part in strange[:MAX_NAMED])
     more = ", …" if len(strange) > MAX_NAMED else ""
     return [
-        f"The model has no token for {named}{more}. The translation leaves out such characters or puts something else "
+        f"The model has no token for {quoted_parts}{more}. The translation leaves out such characters or puts "
+        "something else "
         "in their place. Try the sentence without them."
     ]
 
@@ -96,27 +97,27 @@ def _describe_language(code: str) -> str:
     add = model_for(code)
     return (
         f"This looks like {name}, and this model reads only English. {name} → English: `{add.command}` adds a model, "
-        f"which needs {add.needs}. Then choose it in the menu beside the sentence."
+        f"which needs {add.requirements}. Then choose it in the menu beside the sentence."
     )
 
 
-def describe_likely_errors(text: str, written: str) -> list[str]:
+def describe_likely_errors(text: str, translation: str) -> list[str]:
     """Return Markdown hints about errors that the built-in model typically makes in such a sentence; may be empty.
 
     Args:
         text: the sentence as typed.
-        written: the translation.
+        translation: the translation.
     """
     words, _ = _words_and_letters(text)
-    found = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in written]
+    hints = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in translation]
     if re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text))):
-        found.append("The model often gets names and numbers wrong.")
+        hints.append("The model often gets names and numbers wrong.")
     if len(words) > USUAL_WORDS:
-        found.append(
+        hints.append(
             f"The sentence has {len(words)} words. Nearly all sentences that the model learned from have at most "
             f"{USUAL_WORDS}, so expect mistakes."
         )
-    return found
+    return hints
 
 
 def _words_and_letters(text: str) -> tuple[list[str], list[str]]:
@@ -135,14 +136,14 @@ def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
         text: the sentence as typed.
         tokens: the sentence's tokens.
     """
-    found = []
+    words = []
     for group in word_groups(tokens, text):
         spans = [tokens[position].span for position in group]
-        spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
-        if len(spelt) >= MANY_TOKENS:
-            word = text[spelt[0][0] : spelt[-1][1]]
-            found.append(_shorten(word))
-    return list(dict.fromkeys(found))[:MAX_NAMED]
+        letter_spans = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
+        if len(letter_spans) >= MANY_TOKENS:
+            word = text[letter_spans[0][0] : letter_spans[-1][1]]
+            words.append(_shorten(word))
+    return list(dict.fromkeys(words))[:MAX_NAMED]
 
 
 def _shorten(word: str) -> str:

@@ -20,5 +20,5 @@ def markdown(text: str) -> str:
     the text can end the isolation.
     """
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
-    shown = PUNCTUATION.sub(r"\\\1", joined)
-    return isolate(shown)
+    escaped = PUNCTUATION.sub(r"\\\1", joined)
+    return isolate(escaped)

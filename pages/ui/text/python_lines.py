@@ -31,14 +31,14 @@ def head_lines(
         words, special: as in `transformer.analysis.view.view_of`.
     """
     as_run = special and not words
-    shown = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
+    expression = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
     return "\n".join(
         (
             "import numpy",
             "from transformer import Translator",
             *(() if as_run else ("from transformer.analysis.view import view_of",)),
             f"trace = {load_expression(folder)}.trace({_text_arguments(trace, given)})",
-            f"weights = {shown}[{layer}, {head}]",
+            f"weights = {expression}[{layer}, {head}]",
             'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
         )
     )

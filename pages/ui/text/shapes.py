@@ -38,8 +38,8 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
     """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; a letter may also be a number."""
-    shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
-    return f"[{letters}] = [{', '.join(shown)}]"
+    sizes_text = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
+    return f"[{letters}] = [{', '.join(sizes_text)}]"
 
 
 def token_labels(trace: Trace, letter: str) -> list[str]:

@@ -76,8 +76,8 @@ def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
     if scripts["HIRAGANA"] + scripts["KATAKANA"]:
         # Japanese text also contains Chinese characters, so check this first.
         return "ja"
-    for code, own in LETTERS.items():
-        if set(own) & set("".join(letters).lower()):
+    for code, letters_of_language in LETTERS.items():
+        if set(letters_of_language) & set("".join(letters).lower()):
             return code
     script, _ = scripts.most_common(1)[0]
     return SCRIPTS.get(script, "")

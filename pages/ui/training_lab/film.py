@@ -36,13 +36,13 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         running: whether the training continues.
     """
     now = name, _view(session.params(LabParams))
-    asked = SYNCED.request(now, new=SYNCED.shown != now)
+    request = SYNCED.request(now, new=SYNCED.shown != now)
 
     def store() -> None:
-        sent = st.session_state[KEY].get("view")
-        seen = LabParams.from_browser(sent)
-        session.update(LabParams, **_view(seen))
-        SYNCED.received(sent, (name, _view(seen)))
+        message = st.session_state[KEY].get("view")
+        params_sent = LabParams.from_browser(message)
+        session.update(LabParams, **_view(params_sent))
+        SYNCED.received(message, (name, _view(params_sent)))
 
     task = task_named(run.config.task)
     with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {shown_item(run)}"):
@@ -51,7 +51,9 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
             on_view_change=store,
             width="stretch",
             data=film_payload(
-                run, events, {"id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running}
+                run,
+                events,
+                {"id": name, "asked": {"number": request.number, "view": request.state[1]}, "running": running},
             ),
         )
 
@@ -65,14 +67,14 @@ def shown_item(run: TaskRun) -> str:
 def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
     """Return the (layer, head) shown for each attention kind, as `Film.headOf` does in assets/training_lab/film.js."""
     first = {event.kind: event for event in reversed(events) if event.kind is not None}
-    found: dict[Kind, tuple[int, int]] = {}
+    heads: dict[Kind, tuple[int, int]] = {}
     for kind in KINDS:
         chosen, event = params.head(kind), first.get(kind)
         if chosen != NO_HEAD:
-            found[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
+            heads[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
         else:
-            found[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
-    return found
+            heads[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
+    return heads
 
 
 def _view(params: LabParams) -> dict[str, object]:

@@ -178,7 +178,7 @@ def _train_slice() -> None:
     if training is None:
         st.rerun()
     was_running = training.running
-    waiting = was_running and not TRAININGS.has_seat(training)
+    waiting = was_running and not TRAININGS.is_active(training)
     if was_running and not waiting:
         _advance(training)
     run = training.trainer.run()

@@ -34,12 +34,12 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     """
     # A choice made within the fragment must be written to the URL here; otherwise the URL is already up to date.
     session.rewrite_address()
-    found = events(run)
+    run_events = events(run)
     task = task_named(run.config.task)
     with main_figure(
-        f"**{task.title}**: {shown_item(run)}", describe_latest_event(run, found, session.params(LabParams).moment)
+        f"**{task.title}**: {shown_item(run)}", describe_latest_event(run, run_events, session.params(LabParams).moment)
     ):
-        training_film(run, found, name, running=running)
+        training_film(run, run_events, name, running=running)
     st.caption(
         f"{task.says} The maps show what the model looks at on the held-out item {shown_item(run)} while the decoder "
         f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in the "
@@ -48,11 +48,11 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     )
     if task.modulus:
         st.caption(describe_spectrum(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
-    show_own_item(run, name, shown_heads(run, found, session.params(LabParams)))
+    show_own_item(run, name, shown_heads(run, run_events, session.params(LabParams)))
     if not running:
         show_numbers(moments(run), "lab_numbers", label="The numbers at every step", digits=4)
         with st.expander("What the scores mean"):
-            st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {says}." for score, says in SCORES.items()))
+            st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {meaning}." for score, meaning in SCORES.items()))
 
 
 def describe_spectrum(run: TaskRun) -> str:
@@ -68,14 +68,14 @@ def describe_spectrum(run: TaskRun) -> str:
     )
 
 
-def describe_latest_event(run: TaskRun, found: Sequence[Event], moment: int) -> str:
+def describe_latest_event(run: TaskRun, run_events: Sequence[Event], moment: int) -> str:
     """Describe the latest event up to a training step, in one line.
 
     Args:
         moment: the training step; NEWEST for the last one.
     """
     step = run.snapshots[-1 if moment == NEWEST else run.index_at(moment)].step
-    happened = [event.text for event in found if event.step <= step]
+    happened = [event.text for event in run_events if event.step <= step]
     return " · ".join([f"Step {step:,} of {run.config.steps:,}", *happened[-1:]])
 
 

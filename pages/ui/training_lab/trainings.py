@@ -98,7 +98,7 @@ class Trainings:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
 
-    def has_seat(self, training: Training) -> bool:
+    def is_active(self, training: Training) -> bool:
         """Return whether a training run may take a time slice, because only the earliest started runs may."""
         with self._lock:
             training.asked = self._clock()

@@ -187,7 +187,7 @@ def film_frames(
             label = label if shown.name == "ids" else label_without_space(label)
         # A word gets the key of its first token, so that the animation starts at that token's position.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
-        if shown.seen is not None and not shown.seen[at]:
+        if shown.allowed is not None and not shown.allowed[at]:
             return {**found, "number": "masked", "mark": "masked"}
         if shown.name in SHARES:
             found |= {"tint": value}
@@ -215,7 +215,7 @@ def film_frames(
         "later": min(step + 2, count),
     }
     frames = []
-    for name, (title, says, page, address) in FRAMES.items():
+    for name, (title, text, page, address) in FRAMES.items():
         last = film[name].lines[-1]
         own = {"layer": film[name].layer + 1, "head": film[name].head + 1}
         if last.of == "source":
@@ -224,7 +224,7 @@ def film_frames(
         frames.append(
             {
                 "title": title,
-                "says": says.format(**values, **own),
+                "says": text.format(**values, **own),
                 "lines": [line(each) for each in film[name].lines],
                 "link": (f"More: {PAGES[page].title}", page, changed),
             }

@@ -44,11 +44,11 @@ def show_agreement(reading: Reading) -> None:
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
-    found = [each for each in answers if has_scores(each)]
-    if len(question.ranked) < 2 or len(found) < 2:
+    scored = [each for each in answers if has_scores(each)]
+    if len(question.ranked) < 2 or len(scored) < 2:
         st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
         return
-    agreed = agreement(found, question.ranked)
+    agreed = agreement(scored, question.ranked)
     table = pair_table(agreed)
     square, words = st.columns([6, 5], gap="large")
     with (
@@ -72,8 +72,8 @@ def show_agreement(reading: Reading) -> None:
             alt="Kendall's tau of every pair of methods; the file has the numbers.",
         )
     with words:
-        st.markdown(describe_first_words(question, found), help=explain("log-probability", "nats"))
-        st.markdown(describe_conclusions(question, agreed, found))
+        st.markdown(describe_first_words(question, scored), help=explain("log-probability", "nats"))
+        st.markdown(describe_conclusions(question, agreed, scored))
         st.caption(
             f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
             f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, 95% of unrelated rankings "
@@ -82,7 +82,7 @@ def show_agreement(reading: Reading) -> None:
             help=explain("Kendall's tau"),
         )
     save_buttons(reading, experiment, question, table, "agreement")
-    _show_deletion(reading, question, found)
+    _show_deletion(reading, question, scored)
     show_recorded_agreement(reading.translator)
 
 
@@ -104,7 +104,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     )
 
 
-def describe_conclusions(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
+def describe_conclusions(question: AttributionQuestion, agreed: Agreement, scored: Sequence[Attribution]) -> str:
     """Return Markdown that says which conclusions the agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
@@ -115,21 +115,21 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, found
         + (f", {opposed} in more or less the reverse order" if opposed else "")
         + f"; for {len(taus) - alike - opposed} it could be chance."
     ]
-    measured = next((each for each in found if each.method == "erasure"), None)
-    if measured is not None:
-        scores = measured.source[0]
+    erasure = next((each for each in scored if each.method == "erasure"), None)
+    if erasure is not None:
+        scores = erasure.source[0]
         best = max(agreed.columns, key=lambda column: scores[column])
         if scores[best] > 0:
             same = sum(
                 max(agreed.columns, key=lambda column, each=each: each.source[0][column]) == best
-                for each in found
-                if each is not measured
+                for each in scored
+                if each is not erasure
             )
             measure = "the difference of the log-probabilities" if question.other else "the log-probability"
             parts.append(
                 f"**What you may conclude:** without **{label_markdown(question.source_labels[best])}**, {measure} of "
                 f"{question.explained} would be {scores[best]:.2f} nats lower, more than without any other {size}. "
-                f"That was measured, and {same} of the {len(found) - 1} other methods rank it first too."
+                f"That was measured, and {same} of the {len(scored) - 1} other methods rank it first too."
             )
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
@@ -141,10 +141,10 @@ def describe_conclusions(question: AttributionQuestion, agreed: Agreement, found
     return "\n\n".join(parts)
 
 
-def _show_deletion(reading: Reading, question: AttributionQuestion, found: Sequence[Attribution]) -> None:
+def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequence[Attribution]) -> None:
     st.subheader("Delete the words in a method's order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        methods: list[Method] = [each.method for each in found]
+        methods: list[Method] = [each.method for each in scored]
         params = session.params(MatteredParams)
         chosen: Method = params.method if params.method in methods else methods[-1]
         st.selectbox(

@@ -44,10 +44,13 @@ def show_components(reading: Reading) -> None:
         return
     question = pick_question(reading)
     experiment = embed_experiment(reading.runs, run := DirectLogitsRun(reading.run, question.target))
-    found = reading.runs.get(run)
-    table = component_table(found)
-    st.markdown(describe_components(question, found, table, named=linked_component), help=explain("logit", "head"))
-    shown = session.params(MatteredParams).components
+    contributions = reading.runs.get(run)
+    table = component_table(contributions)
+    st.markdown(
+        describe_components(question, contributions, table, component_name=linked_component),
+        help=explain("logit", "head"),
+    )
+    shows_all = session.params(MatteredParams).components
     st.toggle(f"All {len(table)} components", **bind(MatteredParams, "components"))
     first = table.iloc[0]
     with main_figure(
@@ -55,7 +58,9 @@ def show_components(reading: Reading) -> None:
         f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
         show_heads_chart(
-            lambda large: component_chart(table if shown else largest(table, LARGEST_IN_LECTURE if large else LARGEST)),
+            lambda large: component_chart(
+                table if shows_all else largest(table, LARGEST_IN_LECTURE if large else LARGEST)
+            ),
             None,
             "mattered_bars",
             "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
@@ -78,7 +83,7 @@ def show_components(reading: Reading) -> None:
     )
 
 
-def component_table(found: DirectLogits) -> pd.DataFrame:
+def component_table(contributions: DirectLogits) -> pd.DataFrame:
     """Return a table with one row per component, largest score first.
 
     Returns:
@@ -86,7 +91,7 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
         that is not a head has the kind "", and 0 for layer and head.
     """
     rows = []
-    for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
+    for component, score in zip(contributions.components, contributions.scores[0].tolist(), strict=True):
         kind = KINDS_OF_HEADS.get(component.kind, "")
         rows.append(
             {
@@ -120,10 +125,10 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
     """Return a bar chart of a `component_table`; a click selects `PICK`, with fields kind, layer and head."""
-    drawn = table.assign(at=range(1, len(table) + 1))
+    bars = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (
-        alt.Chart(drawn)
+        alt.Chart(bars)
         .mark_bar(cursor="pointer")
         .encode(
             y=alt.Y("at:O", title=None, axis=axis),
@@ -149,29 +154,33 @@ def linked_component(row: Any) -> str:
 
 def describe_components(
     question: AttributionQuestion,
-    found: DirectLogits,
+    contributions: DirectLogits,
     table: pd.DataFrame,
     *,
-    named: Callable[[Any], str] = lambda row: f"**{row.component}**",
+    component_name: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
     """Return Markdown that gives the sum of all contributions, and names the largest positive and negative one.
 
     Args:
-        named: returns the name of a row's component.
+        component_name: returns the name of a row's component.
     """
     what = (
         "difference of the logits"
         if question.other
         else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
     )
-    total, summed = float(found.logits[0]), float(table.score.sum())
+    total, summed = float(contributions.logits[0]), float(table.score.sum())
     groups = table.groupby("group").score.sum().sort_values(ascending=False)
     first, last = table.iloc[0], table.iloc[-1]
     return (
         f"{question.explained[0].upper()}{question.explained[1:]}: the {len(table)} components add up to "
         f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The most for "
-        f"it comes from {named(first)} ({typeset(first.score, '+.2f')})"
-        + (f", the most against it from {named(last)} ({typeset(last.score, '+.2f')})" if last.score < 0 else "")
+        f"it comes from {component_name(first)} ({typeset(first.score, '+.2f')})"
+        + (
+            f", the most against it from {component_name(last)} ({typeset(last.score, '+.2f')})"
+            if last.score < 0
+            else ""
+        )
         + ". By kind: "
         + ", ".join(f"{name} {typeset(score, '+.2f')}" for name, score in groups.items())
         + "."
@@ -198,8 +207,8 @@ def _group(component: Component) -> str:
 
 def _kind_name(kind: str) -> str:
     """Return the display name for a kind of decoder component, in which self-attention is called masked attention."""
-    called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
-    return called.replace("self-attention", "masked attention")
+    name = kind.removesuffix(" head").replace("cross-attention", "cross attention")
+    return name.replace("self-attention", "masked attention")
 
 
 def _colours() -> list[str]:

@@ -41,7 +41,7 @@ def save_buttons(
         run_facts(reading.trace, reading.translator.version, question),
         {"numbers": table, **further},
         rows=with_baselines(table),
-        noted={"baselines": BASELINES},
+        extra_facts={"baselines": BASELINES},
     ):
         experiment_buttons(reading.runs, experiment, name)
 

@@ -30,9 +30,9 @@ def pick_question(reading: Reading) -> AttributionQuestion:
     """Show the translated words as buttons, and a menu of other candidates; return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
-    chosen = explained_group(trace, params) or _default_word(reading, words=words)
+    word = explained_group(trace, params) or _default_word(reading, words=words)
     groups = {group[0] + 1: group for group in word_groups(trace, words=words)}
-    asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
+    option = WHOLE if params.explained == WHOLE else str(word[0] + 1)
 
     names = map(label_markdown, group_labels(trace, tuple(groups.values()), words=words))
     labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
@@ -41,16 +41,16 @@ def pick_question(reading: Reading) -> AttributionQuestion:
         list(labels),
         format_func=labels.__getitem__,
         required=True,
-        key=preset(WORD_KEY, asked),
+        key=preset(WORD_KEY, option),
         on_change=when_chosen(WORD_KEY, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
         help="Each button is a step of the model. Choose one to explain the word written there.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if asked != WHOLE:
-            _pick_other(reading, groups[int(asked)])
+        if option != WHOLE:
+            _pick_other(reading, groups[int(option)])
         st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
-    question = question_of(trace, reading.translator.tokenizer, params, chosen, reading.languages)
-    if question.other and len(groups[int(asked)]) > 1:
+    question = question_of(trace, reading.translator.tokenizer, params, word, reading.languages)
+    if question.other and len(groups[int(option)]) > 1:
         st.caption("Candidates are single tokens, so what is compared is the first token of the word.")
     return question
 

@@ -91,20 +91,20 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
 
 
 def question_of(
-    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
+    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, word: Group, languages: Languages
 ) -> AttributionQuestion:
     """Return the attribution question that the page's settings describe.
 
     Args:
-        chosen: the positions of the word to explain if the user's choice does not exist.
+        word: the positions of the word to explain if the user's choice does not exist.
         languages: the model's languages.
     """
     words = not params.tokens
     source, source_labels, ranked = source_columns(trace, words=words)
-    group = explained_group(trace, params) or chosen
-    whole = params.explained == WHOLE
-    other = chosen_candidate(trace, tokenizer.symbols, params, group) if not whole else NOTHING
-    target = whole_sentence(trace) if whole else Target(group)
+    group = explained_group(trace, params) or word
+    is_whole = params.explained == WHOLE
+    other = chosen_candidate(trace, tokenizer.symbols, params, group) if not is_whole else NOTHING
+    target = whole_sentence(trace) if is_whole else Target(group)
     groups = named = word_groups(trace, words=words)
     if other != NOTHING:
         # A candidate replaces a single token, so the question is about the word's first token, which decided the word.
@@ -114,7 +114,7 @@ def question_of(
     prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
     return AttributionQuestion(
         target=target,
-        name="" if whole else group_labels(trace, named, words=words)[groups.index(group)],
+        name="" if is_whole else group_labels(trace, named, words=words)[groups.index(group)],
         other="" if other == NOTHING else entry_label(tokenizer, other),
         words=words,
         source=source,
@@ -141,17 +141,17 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
 
 def chosen_candidate(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
     """Return the ID of the candidate to compare with; NOTHING if the user has not chosen a valid one."""
-    taken = trace.predicted_tokens[group[0]].id
-    listed = candidates(trace, symbols, group)
-    return NOTHING if params.against == taken or params.against not in listed else params.against
+    written_id = trace.predicted_tokens[group[0]].id
+    others = candidates(trace, symbols, group)
+    return NOTHING if params.against == written_id or params.against not in others else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
     """Return the probabilities of the other candidates for a word's first token, by token ID, most likely first."""
-    taken, position = trace.predicted_tokens[group[0]].id, group[0]
-    listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
-    left_out = symbols.never_predicted | {taken}
-    return {token: float(np.exp(log_prob)) for token, log_prob in listed if token not in left_out}
+    written_id, position = trace.predicted_tokens[group[0]].id, group[0]
+    stored = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
+    left_out = symbols.never_predicted | {written_id}
+    return {token: float(np.exp(log_prob)) for token, log_prob in stored if token not in left_out}
 
 
 def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:

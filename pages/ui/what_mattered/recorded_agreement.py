@@ -83,19 +83,19 @@ def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
 def describe_recorded_agreement(recorded: AgreementStatistics) -> str:
     """Return Markdown that names the methods closest to and farthest from erasure, and warns of wrong conclusions."""
     tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
-    measured = methods.index("erasure")
-    others = [row for row in range(len(methods)) if row != measured]
-    near, far = (pick(others, key=lambda row: tau.mean[row, measured]) for pick in (max, min))
-    apart = tau.low[near, measured] > tau.high[far, measured]
+    erasure = methods.index("erasure")
+    others = [row for row in range(len(methods)) if row != erasure]
+    near, far = (pick(others, key=lambda row: tau.mean[row, erasure]) for pick in (max, min))
+    apart = tau.low[near, erasure] > tau.high[far, erasure]
     weights = methods.index("weights")
     return (
         f"Erasure measures, and **{title(methods[near])}** comes closest to its ranking: tau "
-        f"{_with_interval(recorded, near, measured)}. Farthest from it is **{title(methods[far])}**: "
-        f"{_with_interval(recorded, far, measured)}. The two intervals "
+        f"{_with_interval(recorded, near, erasure)}. Farthest from it is **{title(methods[far])}**: "
+        f"{_with_interval(recorded, far, erasure)}. The two intervals "
         + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain")
         + ".\n\nAttention "
-        f"weights put the same word first as erasure in **{first.mean[weights, measured]:.0%}** of the sentences "
-        f"({first.low[weights, measured]:.0%} to {first.high[weights, measured]:.0%}).\n\n**What you may not "
+        f"weights put the same word first as erasure in **{first.mean[weights, erasure]:.0%}** of the sentences "
+        f"({first.low[weights, erasure]:.0%} to {first.high[weights, erasure]:.0%}).\n\n**What you may not "
         "conclude:** that a method which agrees more is right. The methods built from attention share their "
         "ingredients, and erasure asks only one of several questions."
     )

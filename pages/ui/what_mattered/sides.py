@@ -49,13 +49,13 @@ def show_sides(reading: Reading) -> None:
     """Show the source share at every step, and controls that force a wrong beginning of the translation."""
     show_slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
-    listed = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
-    runs = {method: AttributionRun(reading.run, method) for method in listed}
-    experiment, found = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
+    methods = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
+    runs = {method: AttributionRun(reading.run, method) for method in methods}
+    experiment, attributions = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
     source, target = (each.name for each in reading.languages)
-    table = share_table(reading.trace, found)
-    st.markdown(describe_sides(reading.trace, found, reading.languages))
-    shares = found[0].source_share()
+    table = share_table(reading.trace, attributions)
+    st.markdown(describe_sides(reading.trace, attributions, reading.languages))
+    shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
@@ -81,7 +81,7 @@ def show_sides(reading: Reading) -> None:
     save_buttons(reading, experiment, None, table, "source_share")
 
 
-def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
+def share_table(trace: Trace, attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a table of source shares, from 0 to 1, with one row per step and method."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     return pd.concat(
@@ -94,7 +94,7 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
                     "share": each.source_share(),
                 }
             )
-            for each in found
+            for each in attributions
         ],
         ignore_index=True,
     )
@@ -129,10 +129,10 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
     return layer_charts(lines.add_params(names), half.encode(y="share:Q"), height=360)
 
 
-def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
+def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
     """Return Markdown that names the step with the lowest source share, according to the first method."""
     source, target = (each.name for each in languages)
-    shares = found[0].source_share()
+    shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
     read, written = (
         markdown(token_label(tokens[lowest], trace.target_text))
@@ -140,7 +140,8 @@ def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Langua
     )
     leaning = int((shares < HALF).sum())
     return (
-        f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
+        f"According to {title(attributions[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the "
+        f"{source} "
         f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where the model "
         f"writes “**{written}**” after “**{read}**”; "
         + (

@@ -37,7 +37,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
     # The matrix is symmetric, so each pair appears twice.
-    drawn = table.assign(
+    cells_table = table.assign(
         inside=~table["beyond chance"],
         text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
         ink=[
@@ -45,7 +45,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
             for tau, beyond in zip(table.tau, table["beyond chance"], strict=True)
         ],
     )
-    base = alt.Chart(drawn).encode(
+    base = alt.Chart(cells_table).encode(
         x=alt.X("column:O", title=None, axis=column_axis),
         y=alt.Y("row:O", title=None, axis=row_axis),
         tooltip=["method:N", "other method:N", alt.Tooltip("text:N", title="tau"), *facts],
@@ -58,7 +58,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
     # Leave out an empty layer, because a screen reader would announce it as an image without a name.
-    layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
+    layers = [cells, chance, text] if cells_table.inside.any() else [cells, text]
     return (
         layer_charts(*layers)
         .resolve_scale(color="independent")

@@ -38,7 +38,7 @@ def side_names(languages: Languages) -> tuple[str, str]:
     return languages.source.name, f"{languages.target.name} so far"
 
 
-def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
+def strip_table(question: AttributionQuestion, attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a table of all scores, with one row per cell of the strip.
 
     Returns:
@@ -49,7 +49,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
     """
     source, prefix = side_names(question.languages)
     cells = []
-    for row, each in enumerate(found, start=1):
+    for row, each in enumerate(attributions, start=1):
         properties = METHODS[each.method]
         sides = {source: each.source[0], prefix: each.prefix[0, : len(question.prefix)]}
         most = {side: _largest(scores) for side, scores in sides.items()}
@@ -82,7 +82,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def strip_chart(
-    question: AttributionQuestion, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
+    question: AttributionQuestion, attributions: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
     """Return the strip as a heat map with one row per method and one column per word.
 
@@ -90,7 +90,7 @@ def strip_chart(
         table: the result of `strip_table`.
         large: whether to use lecture mode's large font, which leaves room for fewer numbers.
     """
-    rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
+    rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in attributions]
     number = LARGE_NUMBER if large else NUMBER
     columns = [*question.source_labels, "", *question.prefix_labels]
     # On a phone, only the titles of the methods are written, so that the words have room.
@@ -141,9 +141,11 @@ def strip_chart(
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
         # The browser hides the numbers if they do not fit, because only the browser knows the width.
-        seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
+        number_opacity = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
-            base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+            base.mark_text(fontSize=11, opacity=number_opacity).encode(
+                text="text:N", color=alt.Color("ink:N", scale=None)
+            )
         )
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
@@ -154,11 +156,11 @@ def strip_chart(
     return layer_charts(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
-def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
+def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
     """Return a table of what each method's scores add up to; cells are empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
-    for each in found:
+    for each in attributions:
         promised = METHODS[each.method].adds_up != "no"
         rows.append(
             {
@@ -199,18 +201,18 @@ def compact_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     )
 
 
-def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
+def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
     """Return the parts of an exact method's total: the words of both sides, and remainders such as biases."""
     parts = {
-        f"{languages.source.name} words": float(found.source[0].sum()),
-        f"{languages.target.name} words so far": float(found.prefix[0].sum()),
-        **{_remainder_title(name, languages): float(part[0]) for name, part in found.remainders.items()},
+        f"{languages.source.name} words": float(attributions.source[0].sum()),
+        f"{languages.target.name} words so far": float(attributions.prefix[0].sum()),
+        **{_remainder_title(name, languages): float(part[0]) for name, part in attributions.remainders.items()},
     }
     return pd.DataFrame({"part": list(parts), "score": list(parts.values())})
 
 
-def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table`; a last bar shows the total, which is called `whole`."""
+def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.LayerChart:
+    """Return a bar chart of a `part_table`; a last bar shows the total, which is called `total_label`."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -220,7 +222,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
             "score:Q",
-            title=f"what it adds to the {whole}",
+            title=f"what it adds to the {total_label}",
             axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
             scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER),
         ),
@@ -235,10 +237,10 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
     return layer_charts(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
-def describe_first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_first_words(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown that says which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
-    for each in found:
+    for each in attributions:
         # If all scores are 0, no word ranks first.
         if has_scores(each) and each.source[0].any():
             firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
@@ -259,12 +261,12 @@ def describe_first_words(question: AttributionQuestion, found: Sequence[Attribut
     )
 
 
-def describe_hiding(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown about the words whose hiding lowers or raises the score most; empty if erasure was not run."""
-    measured = next((each for each in found if each.method == "erasure"), None)
-    if measured is None:
+    erasure = next((each for each in attributions if each.method == "erasure"), None)
+    if erasure is None:
         return ""
-    scores = measured.source[0]
+    scores = erasure.source[0]
     most, least = int(scores.argmax()), int(scores.argmin())
     what = "the difference of the log-probabilities" if question.other else "the log-probability"
     sentence = f"Measured: without {_column_markdown(question, most)}, {what} falls by {scores[most]:.2f} nats"

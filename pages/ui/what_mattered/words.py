@@ -72,21 +72,21 @@ def show_words(reading: Reading) -> None:
     """Show the strip with a description, what each row adds up to, and the terms of the exact method."""
     question = pick_question(reading)
     show_slow_choice(reading)
-    experiment, found = attributions(reading, question)
+    experiment, answers = attributions(reading, question)
     languages = question.languages
     source, target = (each.name for each in languages)
     st.markdown(
-        f"{question.explained[0].upper()}{question.explained[1:]}: {describe_first_words(question, found)} "
-        f"{describe_hiding(question, found)}",
+        f"{question.explained[0].upper()}{question.explained[1:]}: {describe_first_words(question, answers)} "
+        f"{describe_hiding(question, answers)}",
         help=explain("log-probability", "nats"),
     )
-    table = strip_table(question, found)
+    table = strip_table(question, answers)
     with main_figure(
         f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
-        describe_first_words(question, found).partition(";")[0],
+        describe_first_words(question, answers).partition(";")[0],
     ):
         show_altair(
-            lambda large: strip_chart(question, found, table, large=large),
+            lambda large: strip_chart(question, answers, table, large=large),
             key="mattered_strip",
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
             "word already written. The table below has the numbers.",
@@ -98,11 +98,11 @@ def show_words(reading: Reading) -> None:
         icon=":material/arrow_forward:",
         **setting(MatteredParams, part="agreement"),
     )
-    st.caption(_describe_strip(question, found))
+    st.caption(_describe_strip(question, answers))
     sums, parts = st.columns([8, 5], gap="large")
     with sums:
         st.markdown("**What each row adds up to**")
-        show_table(compact_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
+        show_table(compact_sums(sum_table(answers, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
             "with the rest, which belongs to no word: positions and biases. Integrated gradients add up to the growth "
@@ -111,7 +111,7 @@ def show_words(reading: Reading) -> None:
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
-        exact = next(each for each in found if each.method == "frozen_gradient")
+        exact = next(each for each in answers if each.method == "frozen_gradient")
         what = (
             "difference of the logits"
             if question.other
@@ -125,14 +125,14 @@ def show_words(reading: Reading) -> None:
         )
     numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
     show_numbers(numbers, "mattered_numbers", digits=4)
-    save_buttons(reading, experiment, question, numbers, "what_mattered", sums=sum_table(found, languages))
+    save_buttons(reading, experiment, question, numbers, "what_mattered", sums=sum_table(answers, languages))
     with st.expander("What each method does"):
         st.markdown(
             "\n".join(f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values())
         )
 
 
-def _describe_strip(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution]) -> str:
     source, target = (each.name for each in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
@@ -141,7 +141,7 @@ def _describe_strip(question: AttributionQuestion, found: Sequence[Attribution])
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. Grey, "
         "in the row of erasure: the token just read cannot be hidden from its own step."
     ]
-    missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
+    missing = [title(method) for method in METHODS if method not in {each.method for each in answers}]
     if question.other:
         sentences.append(
             f"{', '.join(missing)}: these give every candidate the same scores, so they cannot say why this one was "

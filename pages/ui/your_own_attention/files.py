@@ -66,10 +66,10 @@ def folder() -> Path:
 def names() -> list[str]:
     """Return the names of the files in the folder, without names that are not allowed in a URL."""
     try:
-        found = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
+        file_names = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
     except OSError:
         return []
-    return sorted(name for name in found if re.fullmatch(NAME, name))
+    return sorted(name for name in file_names if re.fullmatch(NAME, name))
 
 
 def folder_trace(name: str) -> Trace:
@@ -80,10 +80,10 @@ def folder_trace(name: str) -> Trace:
     """
     path = folder() / name
     try:
-        known = path.stat()
+        status = path.stat()
     except OSError as error:
         raise AttentionError(f"{name} cannot be read: {error.strerror}.") from None
-    return _cached_trace(path, known.st_mtime_ns, known.st_size)
+    return _cached_trace(path, status.st_mtime_ns, status.st_size)
 
 
 @FILES.remember()
@@ -117,10 +117,10 @@ def trace_of_file(name: str, content: bytes) -> Trace:
 
 
 def _of_json(content: bytes) -> Trace:
-    given = msgspec.json.decode(content, type=JsonFile)
-    if given.attention is not None:
-        return trace_of(given.attention, given.tokens or ())
-    fields = msgspec.structs.asdict(given)
+    arguments = msgspec.json.decode(content, type=JsonFile)
+    if arguments.attention is not None:
+        return trace_of(arguments.attention, arguments.tokens or ())
+    fields = msgspec.structs.asdict(arguments)
     return Trace.from_attention(**{name: fields[name] for name in fields if name not in ("attention", "tokens")})
 
 
@@ -134,12 +134,12 @@ def _of_arrays(content: bytes) -> Trace:
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())
-    said = msgspec.convert(words, TraceText)
-    given: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
+    texts = msgspec.convert(words, TraceText)
+    weights: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
     return Trace.from_attention(
-        **given,
-        source_text=said.source_text,
-        target_text=said.target_text,
-        source_tokens=said.source_tokens,
-        target_tokens=(*said.target_tokens, *said.predicted_tokens[-1:]),
+        **weights,
+        source_text=texts.source_text,
+        target_text=texts.target_text,
+        source_tokens=texts.source_tokens,
+        target_tokens=(*texts.target_tokens, *texts.predicted_tokens[-1:]),
     )

@@ -42,8 +42,8 @@ def show_maps() -> None:
         with main_figure():
             choice = attention_browser(trace, metrics, OwnHeadParams)
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
-    chosen = session.attention(of=OwnHeadParams).chosen
-    prose("own_telling", describe_clearest_head(trace, metrics, chosen=chosen), reading.maps)
+    is_chosen = session.attention(of=OwnHeadParams).chosen
+    prose("own_telling", describe_clearest_head(trace, metrics, is_chosen=is_chosen), reading.maps)
     st.markdown(
         describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )

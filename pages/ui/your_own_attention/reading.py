@@ -65,34 +65,34 @@ class OwnReading:
 
     def metrics(self, kind: Kind) -> HeadMetrics:
         """Return the metrics of an attention kind's heads, except the metric that needs word frequencies."""
-        found = _METRICS.setdefault(self.trace, {})
-        if kind not in found:
-            found[kind] = head_metrics(self.trace, kind, None)
-        return found[kind]
+        metrics = _METRICS.setdefault(self.trace, {})
+        if kind not in metrics:
+            metrics[kind] = head_metrics(self.trace, kind, None)
+        return metrics[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
         """Return the selected head: the user's choice, or else the most informative head."""
-        chosen = session.attention(kind, OwnHeadParams)
-        return at_clearest_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
+        choice = session.attention(kind, OwnHeadParams)
+        return at_clearest_head(choice, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
     """Show the choice of a file, and load the file; if that fails, end the page with an error message."""
-    listed, chosen = names(), session.params(OwnParams).file
+    file_names, file = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "File",
-            ["", *listed],
+            ["", *file_names],
             format_func=lambda name: name or first,
             width=320,
-            **bind(OwnParams, "file", value=chosen if chosen in listed else ""),
+            **bind(OwnParams, "file", value=file if file in file_names else ""),
         )
         if st.get_option("server.maxUploadSize"):
-            sent = st.file_uploader("or your own file", type=["npz", "json"], key="own_upload", width=420)
-            if sent is not None and (uploaded is None or uploaded[2] != sent.file_id):
-                st.session_state[UPLOADED] = sent.name, sent.getvalue(), sent.file_id
+            upload = st.file_uploader("or your own file", type=["npz", "json"], key="own_upload", width=420)
+            if upload is not None and (uploaded is None or uploaded[2] != upload.file_id):
+                st.session_state[UPLOADED] = upload.name, upload.getvalue(), upload.file_id
                 session.update(OwnParams, file="")
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
@@ -106,8 +106,8 @@ def read_own() -> OwnReading:
                 "see what mattered or look inside a layer, you need the model itself: `attention-atlas import` adds it."
             )
     try:
-        if chosen in listed:
-            again = partial(folder_trace, chosen)
+        if file in file_names:
+            again = partial(folder_trace, file)
         elif uploaded is not None:
             again = partial(uploaded_trace, *uploaded[:2])
         else:

@@ -108,8 +108,8 @@ def test_mask_and_cross_attention_are_those_of_the_step_that_writes_the_word(fil
         frame, (line,) = frames[name], frames[name].lines
         assert (frame.row, frame.kind) == (step, kind)
         assert line.numbers.tolist() == trace.attention(kind)[frame.layer, frame.head, step].tolist()
-        assert line.seen.tolist() == trace.mask(kind)[step].tolist()
-    assert not frames["mask"].lines[0].seen[step + 1 :].any()
+        assert line.allowed.tolist() == trace.mask(kind)[step].tolist()
+    assert not frames["mask"].lines[0].allowed[step + 1 :].any()
 
 
 def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):

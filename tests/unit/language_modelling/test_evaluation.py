@@ -61,7 +61,7 @@ def test_bigram_probabilities_sum_to_one():
     for before in range(8):
         sums = sum(math.exp(model.log_prob([before, token]) - model.log_prob([before])) for token in range(8))
         assert sums == pytest.approx(1)
-    assert sum(math.exp(model.single([token])) for token in range(8)) == pytest.approx(1)
+    assert sum(math.exp(model.unigram_log_prob([token])) for token in range(8)) == pytest.approx(1)
 
 
 def test_bigram_probability_matches_its_formula():

@@ -32,7 +32,7 @@ def test_attention_bet_is_about_the_mean_of_all_heads(reading):
     row = next(
         row
         for row, token in enumerate(reading.trace.predicted_tokens)
-        if f"writes “{token.text.strip('▁')}”" in bet.asks
+        if f"writes “{token.text.strip('▁')}”" in bet.question
     )
     words = reading.trace.cross.mean(axis=(0, 1))[row, :-1]
     assert "newspaper" in bet.choices and len(bet.choices) == len(set(bet.choices))
@@ -55,10 +55,10 @@ def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading
     probabilities = np.exp(trace.candidate_log_probs[step, 1:5])
     assert sorted(found.shares, reverse=True) == pytest.approx(probabilities.tolist())
     second = reading.tokenizer.texts[trace.candidate_ids[step, 1]].strip("▁")
-    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.asks
-    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.asks
+    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.question
+    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.question
     before = trace.target_text[: trace.predicted_tokens[step].span[0]].strip()
-    assert f"After “{before}”" in bet.asks or not before
+    assert f"After “{before}”" in bet.question or not before
 
 
 def test_answer_of_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):

@@ -130,7 +130,7 @@ def check_captions(found, words, hide):
     kind, trace = found
     view = view_of(trace, kind, words=words, special=not hide)
     metrics = head_metrics(trace, kind, [0.0] * (FIRST + 40))
-    opened = "".join(map(str, describe_clearest_head(trace, metrics, chosen=False)))
+    opened = "".join(map(str, describe_clearest_head(trace, metrics, is_chosen=False)))
     focus = "".join(map(str, describe_most_focused_head(metrics)))
     most = re.search(r"Most focused head: layer 1, head (\d+). On average, each row puts (\d+)%", focus)
     for head in range(trace.attention(kind).shape[1]):
@@ -185,7 +185,7 @@ def test_caption_says_where_an_unusual_alignment_head_looks():
         " look at **b**." in described(trace, "cross", head=2)
     )
     assert "exception" not in described(trace, "cross", head=0) + described(trace, "cross", head=3)
-    said = "".join(map(str, describe_clearest_head(trace, head_metrics(trace, "cross", [0.0] * 20), chosen=False)))
+    said = "".join(map(str, describe_clearest_head(trace, head_metrics(trace, "cross", [0.0] * 20), is_chosen=False)))
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 

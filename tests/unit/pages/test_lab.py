@@ -52,15 +52,15 @@ def test_two_trainings_run_at_once_and_a_third_waits():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(max_active=2, patience=5.0, clock=clock)
     each = [trainings.begin(tab, SMALL) for tab in tabs]
-    assert not any(map(trainings.has_seat, each)), "none was started"
+    assert not any(map(trainings.is_active, each)), "none was started"
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
-    assert [trainings.has_seat(training) for training in each] == [True, False, True, False]
+    assert [trainings.is_active(training) for training in each] == [True, False, True, False]
     # A user who pauses gives up the seat, and comes last on resuming.
     each[2].running = False
-    assert trainings.has_seat(each[3])
+    assert trainings.is_active(each[3])
     trainings.start(each[2])
-    assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
+    assert [trainings.is_active(training) for training in each] == [True, False, False, True]
 
 
 def test_training_pauses_when_its_page_is_left():
@@ -69,11 +69,11 @@ def test_training_pauses_when_its_page_is_left():
     first, second = (trainings.begin(tab, SMALL) for tab in (gone, here))
     trainings.start(first)
     trainings.start(second)
-    assert trainings.has_seat(first) and not trainings.has_seat(second)
+    assert trainings.is_active(first) and not trainings.is_active(second)
     clock.now = 4.0
-    assert not trainings.has_seat(second)
+    assert not trainings.is_active(second)
     clock.now = 6.0
-    assert trainings.has_seat(second), "nobody asked for the first one for six seconds"
+    assert trainings.is_active(second), "nobody asked for the first one for six seconds"
     back = trainings.of(gone)
     assert back is first and not back.running
 

@@ -109,7 +109,7 @@ def test_first_page_of_a_user_is_served_before_other_requests(users):
     order = []
 
     def do(name, early):
-        with users.turns.early() if early else users.turns:
+        with users.turns.with_priority() if early else users.turns:
             order.append(name)
 
     with users.turns:
@@ -132,10 +132,10 @@ def test_long_turn_yields_to_waiting_requests(users, monkeypatch):
     for seconds in (PATIENCE, 0.0):
         monkeypatch.setattr(turns, "TIME_SLICE", seconds)
         with users.turns:
-            users.turns.make_way()
+            users.turns.yield_turn()
             others = [users.arrive(lambda: alone("first")), users.arrive(lambda: alone("second"))]
             for _ in range(2):
-                users.turns.make_way()
+                users.turns.yield_turn()
                 order.append("step")
         for other in others:
             other.result(PATIENCE)
@@ -153,7 +153,7 @@ def test_long_turn_continues_if_no_request_waits(monkeypatch):
         with runs, model:
             computing.set()
             assert drawing.wait(PATIENCE)
-            model.make_way()
+            model.yield_turn()
             went_on.set()
 
     with ThreadPoolExecutor() as people:
@@ -168,7 +168,7 @@ def test_long_turn_continues_if_no_request_waits(monkeypatch):
 def test_yielding_without_a_turn_does_nothing(users, monkeypatch):
     monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     with users.turns:
-        users.people.submit(users.turns.make_way).result(PATIENCE)
+        users.people.submit(users.turns.yield_turn).result(PATIENCE)
         assert users.waiting() == 1
 
 
@@ -319,12 +319,12 @@ def test_pages_are_drawn_while_the_model_computes_for_one_user():
 def test_error_while_yielding_never_loses_the_turn(users, error):
     """The page may catch the error raised meanwhile, or end with it."""
     with pytest.raises(error), users.turns:
-        with pytest.raises(error), users.turns.given_up():
+        with pytest.raises(error), users.turns.released():
             assert not users.waiting()
             raise error
         assert users.waiting() == issubclass(error, Exception)
         raise error
     assert not users.waiting()
-    with users.turns.given_up():
+    with users.turns.released():
         assert not users.waiting(), "there was none to give up"
     assert not users.waiting()

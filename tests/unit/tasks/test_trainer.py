@@ -129,7 +129,7 @@ def test_model_can_answer_at_any_snapshot(small_config, small_run):
         assert found.attention["cross"].shape == (1, 2, rows, 4)
         assert found.attention["decoder"].shape == (1, 2, rows, rows)
         assert len(found.probabilities) == rows and all(0 < each <= 1 for each in found.probabilities)
-        assert found.right == (found.ended and found.written == ("a", "b", "c"))
+        assert found.is_right == (found.ended and found.written == ("a", "b", "c"))
     with pytest.raises(TaskError, match="does not know 'ß'"):
         answer(small_config, small_run.snapshots[0], "aßc")
 

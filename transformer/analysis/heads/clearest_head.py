@@ -36,7 +36,8 @@ class ClearestHead:
         layer, head: 0-based layer and head.
         name: what the head does; empty if no head of the attention kind has a telling name on this sentence.
         confidence: mean largest weight of a query, excluding start and end symbols; NaN if no query has one.
-        rests: whether the head attends mostly to the first token and the end symbol, as all heads of the attention kind
+        is_resting: whether the head attends mostly to the first token and the end symbol, as all heads of the attention
+            kind
             do.
     """
 
@@ -44,7 +45,7 @@ class ClearestHead:
     head: int
     name: str
     confidence: float
-    rests: bool = False
+    is_resting: bool = False
 
 
 # Cached, because several parts of a page need the head for the same metrics.
@@ -72,10 +73,10 @@ def clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
         trace: trace of a model run.
         metrics: metrics of the trace's heads, for the attention kind to choose from.
     """
-    found = _CHOSEN.get(metrics)
-    if found is None:
-        found = _CHOSEN.setdefault(metrics, _find_clearest_head(trace, metrics))
-    return found
+    head = _CHOSEN.get(metrics)
+    if head is None:
+        head = _CHOSEN.setdefault(metrics, _find_clearest_head(trace, metrics))
+    return head
 
 
 def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
@@ -88,12 +89,12 @@ def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
             return _best(confidence, np.where(heads, expected.support(view.weights), -1.0), ALIGNMENT)
     names, end = head_names(metrics), metrics.values.get("end", np.zeros_like(confidence))
     for name, share in INFORMATIVE_NAMES.items():
-        named = np.array([[name in head for head in layer] for layer in names])
-        if named.any():
+        has_name = np.array([[name in head for head in layer] for layer in names])
+        if has_name.any():
             # In a short sentence, a few queries can earn a name, so the head must also do the named thing more often
             # than not.
             score = np.where(
-                named & (metrics.values[share] > RESTING_SHARE) & (end <= RESTING_SHARE), metrics.values[share], -1.0
+                has_name & (metrics.values[share] > RESTING_SHARE) & (end <= RESTING_SHARE), metrics.values[share], -1.0
             )
             if (score > 0).any():
                 return _best(confidence, score, name)
@@ -104,6 +105,6 @@ def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
 
 def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> ClearestHead:
     """Choose the most confident of the heads with the highest score."""
-    known = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
-    layer, head = map(int, np.unravel_index(known.argmax(), known.shape))
+    candidates = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
+    layer, head = map(int, np.unravel_index(candidates.argmax(), candidates.shape))
     return ClearestHead(layer, head, name, float(confidence[layer, head]), rests)

@@ -89,7 +89,7 @@ class Exhibit:
     examples: tuple[Example, ...]
 
     @property
-    def does_it(self) -> bool:
+    def passes(self) -> bool:
         """Whether enough of the head's attention is on the links, beyond what the general rules explain."""
         return self.share >= MIN_TASK_SHARE and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
@@ -126,23 +126,25 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
         ValueError: there is no trace.
     """
     tasks = [task for task in TASKS if task.fits(languages)]
-    found: dict[str, list[_TaskMeasurement]] = {task.name: [] for task in tasks}
+    measurements: dict[str, list[_TaskMeasurement]] = {task.name: [] for task in tasks}
     sentences = 0
     for trace in traces:
         sentences += 1
         for task in tasks:
             links = list(task.links(trace)) if trace.complete else []
             if links:
-                found[task.name].append(_measure_task(trace, task.kind, links))
+                measurements[task.name].append(_measure_task(trace, task.kind, links))
     if not sentences:
         raise ValueError("a gallery takes at least one trace")
     rules = {
-        task: np.concatenate([each.shares for each in found[task.name]], axis=-1).mean(axis=-1)
+        task: np.concatenate([each.shares for each in measurements[task.name]], axis=-1).mean(axis=-1)
         for task in tasks
-        if task.general and found[task.name]
+        if task.general and measurements[task.name]
     }
     return Gallery(
-        model, sentences, tuple(_choose_head(task, found[task.name], rules) for task in tasks if found[task.name])
+        model,
+        sentences,
+        tuple(_choose_head(task, measurements[task.name], rules) for task in tasks if measurements[task.name]),
     )
 
 
@@ -161,22 +163,25 @@ def _measure_task(trace: Trace, kind: Kind, links: Sequence[Link]) -> _TaskMeasu
     return _TaskMeasurement(shares, trace, links)
 
 
-def _choose_head(task: HeadTask, measured: Sequence[_TaskMeasurement], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
+def _choose_head(
+    task: HeadTask, measurements: Sequence[_TaskMeasurement], rules: Mapping[HeadTask, np.ndarray]
+) -> Exhibit:
     """Choose the head that exceeds the general rules most or, if no head passes, the head with the largest share.
 
     Args:
         task: the task.
-        measured: measurements of the task, one per sentence.
+        measurements: measurements of the task, one per sentence.
         rules: share of every head's attention on each general task's links, [L, H].
     """
-    rows = sum(len(each.links) for each in measured)
-    means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
+    rows = sum(len(each.links) for each in measurements)
+    means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
     # The part of each link that each general rule explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
         *(
-            rules[rule][..., None] * [each for one in measured for each in _covered_by_rule(one, rule)]
+            rules[rule][..., None]
+            * [each for measurement in measurements for each in _covered_by_rule(measurement, rule)]
             for rule in general
         ),
     ]
@@ -186,9 +191,9 @@ def _choose_head(task: HeadTask, measured: Sequence[_TaskMeasurement], rules: Ma
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
     # If a task has many links in most sentences, a sentence with only a few does not illustrate it.
-    least = ENOUGH_LINKS if np.median([len(each.links) for each in measured]) >= MANY_LINKS else 1
-    shown = [each for each in measured if len(each.links) >= least] or list(measured)
-    examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
+    least = ENOUGH_LINKS if np.median([len(each.links) for each in measurements]) >= MANY_LINKS else 1
+    candidates = [each for each in measurements if len(each.links) >= least] or list(measurements)
+    examples = sorted(candidates, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
     return Exhibit(
         task.name,
         task.kind,
@@ -199,59 +204,59 @@ def _choose_head(task: HeadTask, measured: Sequence[_TaskMeasurement], rules: Ma
         rule,
         round(float(explained[layer, head]), DIGITS),
         rows,
-        len(measured),
+        len(measurements),
         tuple(_build_example(task.kind, each, layer, head) for each in examples),
     )
 
 
-def _covered_by_rule(measured: _TaskMeasurement, rule: HeadTask) -> list[bool]:
+def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
     """Return, for each link of a sentence, whether a general rule also covers the link.
 
     A rule that always has the same columns, such as the end symbol, covers these columns in every row.
     """
-    ruled = dict(rule.links(measured.trace))
+    ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())
     anywhere = places.pop() if len(ruled) > 1 == len(places) else ()
-    return [not set(columns).isdisjoint(ruled.get(row, anywhere)) for row, columns in measured.links]
+    return [not set(columns).isdisjoint(ruled.get(row, anywhere)) for row, columns in measurement.links]
 
 
-def _build_example(kind: Kind, measured: _TaskMeasurement, layer: int, head: int) -> Example:
+def _build_example(kind: Kind, measurement: _TaskMeasurement, layer: int, head: int) -> Example:
     """Build an example from a sentence's strongest link and the link's row.
 
     Encoder examples show words. Decoder examples show tokens, because each step reads one token and predicts another,
     which merging into words would hide.
     """
-    axes = axes_of(measured.trace, kind, words=kind == "encoder")
-    weights = view_of(measured.trace, kind, words=axes.words)
+    axes = axes_of(measurement.trace, kind, words=kind == "encoder")
+    weights = view_of(measurement.trace, kind, words=axes.words)
 
     def place(link: Link) -> tuple[int, int]:
         row, columns = link
-        most = max(columns, key=lambda column: float(measured.trace.attention(kind)[layer, head, row, column]))
+        most = max(columns, key=lambda column: float(measurement.trace.attention(kind)[layer, head, row, column]))
         return (
             next(number for number, group in enumerate(axes.row_positions) if row in group),
             next(number for number, group in enumerate(axes.column_positions) if most in group),
         )
 
     row, column = max(
-        map(place, measured.links),
+        map(place, measurement.links),
         # A link within one word of several tokens illustrates nothing.
         key=lambda at: (
             axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
             float(weights.weights[layer, head, *at]),
         ),
     )
-    seen = np.flatnonzero(weights.mask[row])
+    visible_columns = np.flatnonzero(weights.mask[row])
     return Example(
-        text=measured.trace.source_text,
-        target=measured.trace.target_text,
+        text=measurement.trace.source_text,
+        target=measurement.trace.target_text,
         words=axes.words,
         rows=axes.row_positions[row],
         columns=axes.column_positions[column],
         read=_label(axes.rows[row], axes.row_text),
         written="" if axes.predicted is None else _label(axes.predicted[row], axes.row_text),
-        labels=tuple(_label(axes.columns[each], axes.column_text) for each in seen),
-        weights=tuple(round(float(weight), DIGITS) for weight in weights.weights[layer, head, row, seen]),
-        looked_at=int(np.flatnonzero(seen == column)[0]),
+        labels=tuple(_label(axes.columns[each], axes.column_text) for each in visible_columns),
+        weights=tuple(round(float(weight), DIGITS) for weight in weights.weights[layer, head, row, visible_columns]),
+        looked_at=int(np.flatnonzero(visible_columns == column)[0]),
     )
 
 

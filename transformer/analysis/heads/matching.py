@@ -85,13 +85,13 @@ def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
 
 
 def _at_columns(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    found = values[..., np.arange(len(columns)), columns].astype(np.float64)
-    found[..., columns < 0] = np.nan
-    return found
+    selected = values[..., np.arange(len(columns)), columns].astype(np.float64)
+    selected[..., columns < 0] = np.nan
+    return selected
 
 
 def _token_keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[TokenKey]:
-    seen: Counter[object] = Counter()
+    counts: Counter[object] = Counter()
     keys = []
     for group in groups:
         spans = [span for position in group if (span := tokens[position].span) is not None]
@@ -100,6 +100,6 @@ def _token_keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> 
             if not spans
             else (min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text))
         )
-        keys.append((what, seen[what]))
-        seen[what] += 1
+        keys.append((what, counts[what]))
+        counts[what] += 1
     return keys

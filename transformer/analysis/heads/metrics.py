@@ -177,37 +177,37 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
         scores: score of each token in the key vocabulary, by id; a lower score means a rarer token. See
             `Vocabulary.key_scores`. None leaves out the metrics that need scores.
     """
-    measured = dict(_query_metrics(trace, kind, scores))
+    by_name = dict(_query_metrics(trace, kind, scores))
     values, queries = {}, {}
     for metric in metrics_of(kind):
-        if metric.name not in measured:
+        if metric.name not in by_name:
             continue
-        each, counted = measured[metric.name]
-        queries[metric.name] = int(counted.sum())
-        values[metric.name] = each[..., counted].mean(axis=-1) if counted.any() else np.full(each.shape[:2], np.nan)
+        each, applies = by_name[metric.name]
+        queries[metric.name] = int(applies.sum())
+        values[metric.name] = each[..., applies].mean(axis=-1) if applies.any() else np.full(each.shape[:2], np.nan)
     return HeadMetrics(kind, values, queries)
 
 
-def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
+def average(sentences: Iterable[HeadMetrics]) -> HeadMetrics:
     """Average metrics over sentences, weighting each sentence by its number of queries.
 
     Args:
-        measured: metrics of one attention kind and one model; at least one.
+        sentences: metrics of one attention kind and one model; at least one.
 
     Raises:
-        ValueError: `measured` is empty, or has several attention kinds.
+        ValueError: `sentences` is empty, or has several attention kinds.
     """
-    measured = list(measured)
-    kinds = {metrics.kind for metrics in measured}
+    sentences = list(sentences)
+    kinds = {metrics.kind for metrics in sentences}
     if len(kinds) != 1:
         raise ValueError(f"an average takes metrics of one kind of attention, not of {len(kinds)}")
     values, queries = {}, {}
-    for name, first in measured[0].values.items():
-        applied = [metrics for metrics in measured if metrics.queries[name]]
+    for name, first in sentences[0].values.items():
+        applied = [metrics for metrics in sentences if metrics.queries[name]]
         queries[name] = sum(metrics.queries[name] for metrics in applied)
         total = sum((metrics.values[name] * metrics.queries[name] for metrics in applied), np.zeros(first.shape))
         values[name] = total / queries[name] if applied else np.full(first.shape, np.nan)
-    return HeadMetrics(measured[0].kind, values, queries)
+    return HeadMetrics(sentences[0].kind, values, queries)
 
 
 def is_punctuation(token: Token, text: str) -> bool:

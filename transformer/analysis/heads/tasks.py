@@ -22,8 +22,8 @@ ENGLISH, GERMAN = (each.name for each in LANGUAGES)
 Link = tuple[int, tuple[int, ...]]
 
 
-def _word_set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
@@ -72,7 +72,7 @@ class HeadTask:
         """Return whether the task exists in a model with the given languages."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
-    def described(self, languages: Languages) -> tuple[str, str]:
+    def title_and_meaning(self, languages: Languages) -> tuple[str, str]:
         """Return title and meaning with the language names filled in."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)
@@ -109,11 +109,11 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
     ]
 
 
-def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
+def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
     """Yield links to the source's end symbol, from the steps that write the end symbol or from all other steps."""
     end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
-        (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == written and end
+        (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
     )
 
 
@@ -275,7 +275,7 @@ TASKS = (
         "Before it writes the end symbol, the model looks at the end of the {source} "
         "sentence: all of it is translated.",
         "cross",
-        lambda trace: _end(trace, written=True),
+        lambda trace: _end(trace, writes_end=True),
     ),
     HeadTask(
         "resting",
@@ -283,7 +283,7 @@ TASKS = (
         "A row must add up to 1, so a head that has nothing to look for has to put its "
         "attention somewhere: on the end symbol, which says nothing.",
         "cross",
-        lambda trace: _end(trace, written=False),
+        lambda trace: _end(trace, writes_end=False),
         general=True,
     ),
 )

@@ -66,13 +66,13 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
     patterns, pattern_of = np.unique(mask, axis=0, return_inverse=True)
     for number, columns in enumerate(patterns):
         rows = np.flatnonzero(pattern_of.ravel() == number)
-        seen = _column_space(transformed[columns])
-        effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
-        rank[rows] = seen.shape[1]
+        basis = _column_space(transformed[columns])
+        effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
+        rank[rows] = basis.shape[1]
         # A column of ones next to T keeps the sum constant. It removes one more direction, unless T already spans it.
-        ones = np.ones(len(seen))
-        new = np.linalg.norm(ones - seen @ (ones @ seen)) > EQUALITY_TOLERANCE * np.sqrt(len(seen))
-        sum_keeping[rows] = len(seen) - seen.shape[1] - new
+        ones = np.ones(len(basis))
+        new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
+        sum_keeping[rows] = len(basis) - basis.shape[1] - new
     return Identifiability(mask.sum(axis=1), width, rank, sum_keeping, effective, weights - effective)
 
 

@@ -47,14 +47,14 @@ def stages(
         head: 0-based head whose queries, keys, values, scores and weights are shown.
     """
     layers = {"encoder": encoder_layer, "decoder": decoder_layer}
-    found = []
+    stage_list = []
     for stack in trace.stacks:
-        found += [
+        stage_list += [
             *_embedding_stages(trace, weights, stack),
             *_layer_stages(trace, weights, stack, layers[stack], head),
             *_output_stages(trace, weights, stack),
         ]
-    return (*found, *_prediction_stages(trace, weights))
+    return (*stage_list, *_prediction_stages(trace, weights))
 
 
 def _embedding_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:

@@ -93,14 +93,16 @@ class SentenceComparison:
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
     """For some German word, the English word it looks at most is not the English word it needs most."""
-    found = compare_words(evidence)
-    apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
-    same = sum(one.agree for one in found)
+    comparisons = compare_words(evidence)
+    apart = max(
+        comparisons, key=lambda comparison: 0.0 if comparison.agree else comparison.needed_cost - comparison.cost
+    )
+    same = sum(comparison.agree for comparison in comparisons)
     return finding(
         not apart.agree and apart.needed_cost - apart.cost > MIN_COST_MARGIN,
         same=same,
-        words=len(found),
-        share=same / len(found),
+        words=len(comparisons),
+        share=same / len(comparisons),
         word=apart.word,
         looked_at=apart.looked_at,
         weight=apart.weight,
@@ -116,20 +118,20 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     """The English word that the translation looks at most is not among the three English words it needs most."""
-    found = compare_for_sentence(evidence)
-    looked, needed = found.looked_at, found.order[0]
-    place = found.order.index(looked) + 1
+    comparison = compare_for_sentence(evidence)
+    looked, needed = comparison.looked_at, comparison.order[0]
+    place = comparison.order.index(looked) + 1
     return finding(
         place > TOP_WORDS,
-        looked_at=found.words[looked],
-        weight=float(found.weights[looked]),
+        looked_at=comparison.words[looked],
+        weight=float(comparison.weights[looked]),
         place=place,
-        words=len(found.words),
-        cost=float(found.costs[looked]),
-        needed=found.words[needed],
-        needed_weight=float(found.weights[needed]),
-        needed_cost=float(found.costs[needed]),
-        second=found.words[found.order[min(1, len(found.order) - 1)]],
+        words=len(comparison.words),
+        cost=float(comparison.costs[looked]),
+        needed=comparison.words[needed],
+        needed_weight=float(comparison.weights[needed]),
+        needed_cost=float(comparison.costs[needed]),
+        second=comparison.words[comparison.order[min(1, len(comparison.order) - 1)]],
     )
 
 

@@ -61,13 +61,13 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
     Raises:
         LessonError: the choices for the two sentences hardly differ at this step.
     """
-    found = [
+    effects = [
         evidence.runs.get(PatchRun(question, each)).effects
         for question, each in ((at.question, patches), (at.question.reversed, reversed_patches(patches)))
     ]
-    if found[0] is None or found[1] is None:
+    if effects[0] is None or effects[1] is None:
         raise LessonError("the two sentences hardly differ at this step, so an effect has no meaning: take another one")
-    return float(found[0][0]), float(found[1][0])
+    return float(effects[0][0]), float(effects[1][0])
 
 
 def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
@@ -110,8 +110,8 @@ def changed_position(at: MinimalPair) -> int:
 
 def strongest_head(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
     """Return the 0-based layer and head of the cross-attention head whose patch changes A's choice most."""
-    found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
-    sizes = np.abs(found.patched - found.run)
+    contrasts = evidence.runs.get(GridRun(at.question, "cross.outputs"))
+    sizes = np.abs(contrasts.patched - contrasts.run)
     layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
     return int(layer), int(head)
 
@@ -127,8 +127,8 @@ def most_attending_head(at: MinimalPair, position: int) -> tuple[int, int, float
 def changed_word_decides(evidence: Evidence, other: str) -> Finding:
     """The encoder output at the changed word is both needed and enough for the model's choice of the next word."""
     at = minimal_pair(evidence, other)
-    found = effects_by_place(evidence, at)
-    (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
+    effects = effects_by_place(evidence, at)
+    (needed, enough), (rest, _) = effects["the changed word"], effects["all other words"]
     word, instead = token_names(evidence, at)
     return finding(needed > 0.9 and enough > 0.9, needed=needed, enough=enough, rest=rest, word=word, instead=instead)
 
@@ -137,12 +137,12 @@ def changed_word_decides(evidence: Evidence, other: str) -> Finding:
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
     """All cross-attention heads together determine the choice, but no single head is needed or enough for half."""
     at = minimal_pair(evidence, other)
-    found, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
-    needed, enough = found["the head with the largest effect"]
-    whole = found["all cross-attention heads"][0]
+    effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
+    needed, enough = effects["the head with the largest effect"]
+    all_heads = effects["all cross-attention heads"][0]
     return finding(
-        whole > 0.99 and max(needed, enough) < 0.5,
-        all=whole,
+        all_heads > 0.99 and max(needed, enough) < 0.5,
+        all=all_heads,
         needed=needed,
         enough=enough,
         layer=layer + 1,
@@ -155,9 +155,9 @@ def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
 def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     """The head that looks most at the changed word is not the head with the largest effect."""
     at = minimal_pair(evidence, other)
-    found = effects_by_place(evidence, at)
+    effects = effects_by_place(evidence, at)
     layer, head, weight = most_attending_head(at, changed_position(at))
-    needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
+    needed, most = effects["the head that looks most"][0], effects["the head with the largest effect"][0]
     return finding(
         weight > 0.5 and needed < most, weight=weight, needed=needed, most=most, layer=layer + 1, head=head + 1
     )
@@ -167,13 +167,13 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
     """At this step, changing the word hardly changes the model's choice, so a patch's effect would have no meaning."""
     at = minimal_pair(evidence, other, step)
-    found = evidence.runs.get(PatchRun(at.question, ()))
+    contrasts = evidence.runs.get(PatchRun(at.question, ()))
     word, instead = token_names(evidence, at)
     return finding(
-        found.close,
-        first=found.run,
-        second=found.other,
-        difference=abs(found.other - found.run),
+        contrasts.is_close,
+        first=contrasts.run,
+        second=contrasts.other,
+        difference=abs(contrasts.other - contrasts.run),
         word=word,
         instead=instead,
     )

@@ -59,8 +59,8 @@ def test_without_named_heads_the_most_confident_head_off_the_sinks_is_chosen(mad
 
 def test_most_confident_head_is_chosen_if_all_attend_to_the_end_symbol(made_up_trace):
     found = telling(made_up_trace, END, 0.8 * END + 0.2 * THIRD)
-    assert (found.head, found.name, found.rests) == (1, "", True)
-    assert not telling(made_up_trace, END, THIRD).rests
+    assert (found.head, found.name, found.is_resting) == (1, "", True)
+    assert not telling(made_up_trace, END, THIRD).is_resting
 
 
 def test_sentence_without_words_opens_at_the_first_head(made_up_trace):
