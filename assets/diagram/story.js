@@ -32,7 +32,7 @@ const KINDS = {
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that the page opens with */
-export const OPENING = { side: "source", at: -1 };
+export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
 const MEASURED = "Listed first are the words that a head looks at more than it usually does. Heavier weights may be missing. ";
 
@@ -45,7 +45,7 @@ const percent = (weight) => `${Math.round(100 * weight)}%`;
  * @param {Link} link
  * @param {boolean} looks whether the described word is the one that looks
  */
-export function said(story, [kind, row, column, layer, head, weight], looks) {
+export function linkSentence(story, [kind, row, column, layer, head, weight], looks) {
   const { name, rows, columns } = KINDS[kind];
   const other = looks ? story[columns].words[column] : story[rows].words[row];
   return `${quote(other)} ${percent(weight)}: ${name} layer ${layer + 1}, head ${head + 1}`;
@@ -69,7 +69,7 @@ export function placesOf(story, { side, at }) {
  * @param {string[]} words
  * @param {number} at
  */
-export function before(text, words, at) {
+export function textBefore(text, words, at) {
   let end = 0;
   for (const word of words.slice(0, at)) end = Math.max(end, text.indexOf(word, end) + word.length);
   return text.slice(0, end) || "nothing yet";
@@ -231,7 +231,7 @@ export class Story {
     const list = (looks, title) => {
       const those = shown.filter((one) => one.looks === looks);
       return those.length ? [element("p", { class: "question" }, title), element("ol", { "aria-label": `${title}: arrow keys go from link to link` }, ...those.map(({ link }) => (
-        element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
+        element("li", { class: link[0] }, this.link(linkSentence(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];

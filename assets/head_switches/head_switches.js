@@ -6,7 +6,7 @@ import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
-import { namesOf, namesOfRow } from "./boards.js";
+import { headNamesOf, headNamesOfRow } from "./boards.js";
 import { switchesPicture } from "./picture.js";
 /** @import { Board } from "./boards.js" */
 
@@ -42,7 +42,7 @@ class HeadSwitches extends Component {
     this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
-      button("Invert", "Keep only the heads that are off now", () => this.swap()),
+      button("Invert", "Keep only the heads that are off now", () => this.invert()),
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
@@ -114,7 +114,7 @@ class HeadSwitches extends Component {
     const several = (text, label, names) => element("button", {
       type: "button", class: "several", tabindex: -1, "aria-label": label, title: label, onclick: () => this.toggle(names),
     }, text);
-    const rows = Array.from({ length: layers }, (_, layer) => namesOfRow(board, layer));
+    const rows = Array.from({ length: layers }, (_, layer) => headNamesOfRow(board, layer));
     const grid = element("div", { class: "grid", role: "group", "aria-label": title, style: `--heads: ${heads}` },
       several("all", `Switch all of ${title}`, rows.flat()),
       ...rows[0].map((_, head) => several(String(head + 1), `Switch head ${head + 1} of every layer`, rows.map((row) => row[head]))));
@@ -147,7 +147,7 @@ class HeadSwitches extends Component {
     this.change(names, names.some((name) => !this.off.has(name)));
   }
 
-  swap() {
+  invert() {
     const all = this.boards.flatMap(namesOf);
     const swapped = all.filter((name) => !this.off.has(name));
     this.off = new Set(swapped);
@@ -156,7 +156,7 @@ class HeadSwitches extends Component {
 
   /** Switches the current head on and all other heads of its board off. */
   keepCurrent() {
-    const board = this.boards.find((each) => namesOf(each).includes(this.current));
+    const board = this.boards.find((each) => headNamesOf(each).includes(this.current));
     if (!board) return;
     this.off = new Set([...this.off, ...namesOf(board)]);
     this.off.delete(this.current);
@@ -206,7 +206,7 @@ class HeadSwitches extends Component {
     const stop = this.heads().find((head) => head.dataset.head === this.current);
     if (stop) stop.tabIndex = 0;
     for (const [at, section] of [...this.place.children].entries()) {
-      const names = namesOf(this.boards[at]), off = names.filter((name) => this.off.has(name)).length;
+      const names = headNamesOf(this.boards[at]), off = names.filter((name) => this.off.has(name)).length;
       const says = section.querySelector(".closed .off");
       if (says) says.textContent = off ? `${off} of ${names.length} ${this.changed}` : "all on";
       for (const one of section.querySelectorAll("[data-of]")) {
