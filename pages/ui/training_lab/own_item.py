@@ -52,7 +52,7 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         placeholder=task.example,
         button="Ask",
         belongs=task.name,
-        help=f"{task.says} For example {task.example}.",
+        help=f"{task.description} For example {task.example}.",
     )
     if not text and asked != task.name:
         return
