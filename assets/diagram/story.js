@@ -152,7 +152,7 @@ export class Story {
    */
   choose(word) {
     const { opens } = this.story;
-    const opening = opens < 0 ? null : { ...OPENING, at: opens };
+    const opening = opens < 0 ? null : { ...FIRST_WORD, at: opens };
     this.kept = word.at in this.story[word.side].words ? word : opening;
     this.select(this.kept);
   }

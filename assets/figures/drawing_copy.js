@@ -23,7 +23,7 @@ const INHERITED = {
 };
 /** @type {Record<string, string>} */
 const NOT_INHERITED = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
-const STYLES = Object.entries({ ...INHERITED, ...OWN });
+const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
 // Factor by which a map of few pixels is enlarged.
 const MAP_DENSITY = 4;

@@ -60,7 +60,7 @@ class HeadSwitches extends Component {
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
     if (!this.sent.length) {
       // Opens the board of a head that was switched elsewhere, by an example or a link.
-      const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
+      const [switched] = boards.flatMap(headNamesOf).filter((name) => received.has(name) && !this.off.has(name));
       if (switched) {
         [this.open] = switched.split(".");
         this.current = switched;
@@ -88,7 +88,7 @@ class HeadSwitches extends Component {
   closed(board) {
     const { kind, title, layers, heads, picture } = board;
     const overview = element("span", { class: "overview", "aria-hidden": "true", style: `--heads: ${heads}; aspect-ratio: ${heads} / ${layers}` },
-      ...namesOf(board).map((name) => element("span", { "data-of": name })));
+      ...headNamesOf(board).map((name) => element("span", { "data-of": name })));
     overview.style.backgroundImage = `url(${picture})`;
     return element("section", { "data-kind": kind }, element("h4", {}, element("button", {
       type: "button", class: "closed", "aria-expanded": "false", onclick: () => this.openBoard(kind),
@@ -98,7 +98,7 @@ class HeadSwitches extends Component {
   /** @param {string} kind */
   openBoard(kind) {
     this.open = kind;
-    const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
+    const names = this.boards.filter((board) => board.kind === kind).flatMap(headNamesOf);
     const current = names.find((name) => this.off.has(name)) ?? names[0];
     this.fill();
     // The pressed button no longer exists, so the focus moves to the current head of the opened board.
@@ -148,7 +148,7 @@ class HeadSwitches extends Component {
   }
 
   invert() {
-    const all = this.boards.flatMap(namesOf);
+    const all = this.boards.flatMap(headNamesOf);
     const swapped = all.filter((name) => !this.off.has(name));
     this.off = new Set(swapped);
     this.tell();
@@ -158,7 +158,7 @@ class HeadSwitches extends Component {
   keepCurrent() {
     const board = this.boards.find((each) => headNamesOf(each).includes(this.current));
     if (!board) return;
-    this.off = new Set([...this.off, ...namesOf(board)]);
+    this.off = new Set([...this.off, ...headNamesOf(board)]);
     this.off.delete(this.current);
     this.tell();
   }
@@ -184,7 +184,7 @@ class HeadSwitches extends Component {
 
   /** @param {Set<string>} heads */
   written(heads) {
-    return this.boards.flatMap(namesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
+    return this.boards.flatMap(headNamesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
   }
 
   /** @param {string} name */
@@ -194,7 +194,7 @@ class HeadSwitches extends Component {
   }
 
   draw() {
-    const all = this.boards.flatMap(namesOf);
+    const all = this.boards.flatMap(headNamesOf);
     const own = all.filter((name) => name.startsWith(`${this.open}.`));
     if (!own.includes(this.current)) this.current = own.find((name) => this.off.has(name)) ?? own[0] ?? "";
     for (const head of this.heads()) {
