@@ -29,7 +29,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         show_model_menu()
     model = translator()
     config = model.config
-    source, target = (markdown(each.name) for each in model.languages)
+    source, target = (markdown(language.name) for language in model.languages)
     introduction.markdown(
         "Attention Atlas shows what a Transformer's attention does while it translates a sentence. "
         + (

@@ -101,6 +101,6 @@ def place_of(labels: Sequence[str], at: int) -> str:
     """Return the position that a sentence adds to a label if another label of that axis reads the same."""
     return (
         f" (position {at + 1})"
-        if [label_without_space(each) for each in labels].count(label_without_space(labels[at])) > 1
+        if [label_without_space(label) for label in labels].count(label_without_space(labels[at])) > 1
         else ""
     )

@@ -182,9 +182,9 @@ def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
     """Find the steps of A's translation that are aligned with a word of A that B does not have: bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
-        at
-        for at, token in enumerate(a.source_tokens)
-        if at not in partner or b.source_tokens[partner[at]].id != token.id
+        index
+        for index, token in enumerate(a.source_tokens)
+        if index not in partner or b.source_tokens[partner[index]].id != token.id
     ]
     # The end symbol is aligned with no word.
     return np.append(np.isin(consensus(a), changed), False)

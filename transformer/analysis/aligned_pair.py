@@ -72,7 +72,7 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
 
 def _units(tokens: Sequence[Token], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
     """Return the words or tokens of a text from character `begin` on, each with the positions of its tokens."""
-    spoken = [(at, token.span) for at, token in enumerate(tokens) if not token.special and token.span is not None]
+    spoken = [(index, token.span) for index, token in enumerate(tokens) if not token.special and token.span is not None]
     if unit == "tokens":
         return [(tokens[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":

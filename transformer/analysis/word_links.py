@@ -144,7 +144,7 @@ def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
 def _links(
     trace: Trace, kind: Kind, rows: SentenceWords, columns: SentenceWords, names: Sequence[Sequence[Sequence[str]]]
 ) -> list[WordLink]:
-    read_columns = [at for at, group in enumerate(columns.columns) if group]
+    read_columns = [index for index, group in enumerate(columns.columns) if group]
     if not rows.rows or not read_columns:
         return []
     attention = trace.attention(kind)

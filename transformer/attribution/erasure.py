@@ -65,7 +65,7 @@ def erased_log_probs(
     source, prefix = token_ids(trace, device)
     prefix = prefix[:length]
     # Decode each distinct variant once, and encode each distinct set of hidden source tokens once.
-    wanted = [_without_unread(each, length) for each in variants]
+    wanted = [_without_unread(variant, length) for variant in variants]
     distinct, sources = _variant_numbers(wanted), _variant_numbers(each.encoder_part() for each in wanted)
     encoded, results = [], []
     with torch.inference_mode():

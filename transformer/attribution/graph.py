@@ -95,7 +95,7 @@ class AttributionGraph:
 
     def bias(self, stack: Stack) -> float:
         """Return the value of a stack's bias node: everything that the biases pass on."""
-        return float(sum(self.biases[at] for at, node in enumerate(self.nodes) if node.stack == stack))
+        return float(sum(self.biases[index] for index, node in enumerate(self.nodes) if node.stack == stack))
 
     def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
         """Return the (sender, receiver) pairs of some edges."""

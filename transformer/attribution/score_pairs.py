@@ -54,8 +54,8 @@ class ScorePairs:
         columns = _largest_groups(abs(self.scores).sum(axis=0), count)
         row_sums = np.add.reduceat(self.scores[np.concatenate(rows)], _group_starts(rows), axis=0)
         row_sums = np.add.reduceat(row_sums[:, np.concatenate(columns)], _group_starts(columns), axis=1)
-        query = [self.query_parts[each[0]] if len(each) == 1 else None for each in rows]
-        return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], row_sums
+        query = [self.query_parts[row[0]] if len(row) == 1 else None for row in rows]
+        return query, [self.key_parts[column[0]] if len(column) == 1 else None for column in columns], row_sums
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:

@@ -59,7 +59,7 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
         gradients = torch.autograd.grad(
             loss, [*points.values(), *leaves.values()], allow_unused=True, materialize_grads=True
         )
-    arrays = [each.numpy() for each in gradients]
+    arrays = [gradient.numpy() for gradient in gradients]
     return AutogradResult(
         loss.item(),
         dict(zip(points, arrays[: len(points)], strict=True)),

@@ -61,7 +61,7 @@ def hub_models() -> dict[str, HubModel]:
     models = [HubModel("en", code) for code in FROM_ENGLISH.split()]
     models += [HubModel(code, "en") for code in TO_ENGLISH.split()]
     models.sort(key=lambda each: (each.source != "en", str(each)))
-    return {each.folder: each for each in models}
+    return {model.folder: model for model in models}
 
 
 def model_for(source: str) -> HubModel:

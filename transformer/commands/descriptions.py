@@ -38,11 +38,11 @@ def describe_gallery(gallery: Gallery, languages: Languages) -> str:
         [
             f"{gallery.sentences} sentences",
             *(
-                f"{TASK[each.task].title_and_meaning(languages)[0]}: {each.kind} layer {each.layer + 1} head "
-                f"{each.head + 1}, "
-                f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
-                f"{each.rows} rows of {each.sentences} sentences){'' if each.passes else ': not found'}"
-                for each in gallery.exhibits
+                f"{TASK[exhibit.task].title_and_meaning(languages)[0]}: {exhibit.kind} layer {exhibit.layer + 1} head "
+                f"{exhibit.head + 1}, {exhibit.share:.0%} (all heads: {exhibit.everyone:.0%}; explained by a general "
+                f"rule: {exhibit.explained:.0%}; {exhibit.rows} rows of {exhibit.sentences} sentences)"
+                f"{'' if exhibit.passes else ': not found'}"
+                for exhibit in gallery.exhibits
             ),
         ]
     )

@@ -110,7 +110,7 @@ class Experiment:
     parts: tuple[ClaimedRun, ...]
 
     def to_json(self) -> str:
-        parts = [_WrittenRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
+        parts = [_WrittenRun(part.label, write_run(part.run), dict(part.claims)) for part in self.parts]
         file = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
         return msgspec.json.format(msgspec.json.encode(file), indent=1).decode()
 
@@ -147,7 +147,7 @@ class Experiment:
             file: _File = decoded(text, _File)
             if len(file.parts) > MAX_RUNS:
                 raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MAX_RUNS} are computed.")
-            parts = tuple(ClaimedRun(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
+            parts = tuple(ClaimedRun(part.label, read_run(part.run, Run), part.claims) for part in file.parts)
         except RequestError as error:
             raise ExperimentError(
                 f"The file is not an experiment of Attention Atlas, or is damaged ({error})."

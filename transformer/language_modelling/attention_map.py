@@ -74,7 +74,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
         rows,
         weights,
         attention_mask(model.config, len(rows)).numpy(),
-        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)),
+        tuple(tuple(positions[index : index + step]) for index in range(0, len(rows), step)),
         model.config,
     )
 
@@ -91,7 +91,7 @@ def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
     weights = record.tensors["decoder.weights"]
     if model.config.attention == "local":
         blocks = Blocks(model.config.block, 0, tokens.shape[1])
-        weights = [blocks.whole_map(each) for each in weights]
+        weights = [blocks.whole_map(weight) for weight in weights]
     return torch.stack(weights)
 
 

@@ -97,7 +97,7 @@ def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENG
     """
     slope_of = {}
     for attention in ATTENTIONS:
-        long = [each for each in costs if each.attention == attention and each.length >= first]
+        long = [cost for cost in costs if cost.attention == attention and cost.length >= first]
         if len({each.length for each in long}) > 1:
             slope_of[attention] = slope([each.length for each in long], [getattr(each, quantity) for each in long])
     return slope_of

@@ -90,7 +90,9 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 def earlier_occurrences(tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """For each position of a text, the earlier positions with the same token."""
-    return tuple(tuple(before for before in range(at) if tokens[before] == token) for at, token in enumerate(tokens))
+    return tuple(
+        tuple(before for before in range(index) if tokens[before] == token) for index, token in enumerate(tokens)
+    )
 
 
 def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
@@ -103,7 +105,7 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
         tokens: ids of the T input tokens, beginning with the start symbol.
     """
     queries = np.arange(1, len(tokens))
-    again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]
+    again = [(index, list(before)) for index, before in enumerate(earlier_occurrences(tokens)) if before]
 
     def mean(ahead: int) -> np.ndarray:
         if not again:

@@ -129,7 +129,10 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     return Table(
         "weight × value of",
         (*axes.columns, "the sum"),
-        {str(at + 1): [*brought[:, at].tolist(), float(brought[:, at].sum())] for at in range(brought.shape[1])},
+        {
+            str(index + 1): [*brought[:, index].tolist(), float(brought[:, index].sum())]
+            for index in range(brought.shape[1])
+        },
         {"numbers in each row": brought.shape[1], "values added up": len(brought)},
         axes.column_text,
     )
@@ -142,7 +145,7 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
         "the word in",
         (evidence.sentence, other),
         {
-            **{f"number {at + 1}": [float(first[at]), float(second[at])] for at in range(len(first))},
+            **{f"number {index + 1}": [float(first[index]), float(second[index])] for index in range(len(first))},
             "alike": [alike, alike],
         },
         percent=("alike",),

@@ -147,7 +147,7 @@ def _links_of_rows(rows: Iterable[re.Match[str]]) -> list[tuple[Links, Links]]:
     """Return each pair's sure links and possible links; both are empty for a pair that no row names."""
     found: dict[int, tuple[Links, Links]] = {}
     for row in rows:
-        pair, *link = (int(each) - 1 for each in row.groups()[:3])
+        pair, *link = (int(group) - 1 for group in row.groups()[:3])
         links = found.setdefault(pair, (set(), set()))
         if min(link) >= 0:
             links[row[4] == "P"].add((link[0], link[1]))

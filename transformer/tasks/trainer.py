@@ -114,7 +114,7 @@ class TaskTrainer(StepCount):
         measurement = measure(self.model, self.items, self._seen, self.watched)
         if not math.isfinite(measurement.held_out_loss):
             raise self._diverged(self.step)
-        weights = np.concatenate([each.detach().numpy().ravel() for each in self.model.parameters()])
+        weights = np.concatenate([parameter.detach().numpy().ravel() for parameter in self.model.parameters()])
         if np.abs(weights).max() > np.finfo(np.float16).max:
             raise self._diverged(self.step)
         self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(measurement)))

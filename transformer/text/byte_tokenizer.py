@@ -200,7 +200,9 @@ class ByteTokenizer:
             token_bytes = self._spelt[number]
             if own != word:
                 word = own
-                owners = (at for at in range(start, len(text)) for byte in text[at].encode() if byte in self._known)
+                owners = (
+                    index for index in range(start, len(text)) for byte in text[index].encode() if byte in self._known
+                )
                 if token_bytes[0] == SPELLING[ord(" ")] and text[start] != " ":
                     token_bytes = token_bytes[1:]
             covered = list(islice(owners, len(token_bytes))) or [start]

@@ -150,7 +150,7 @@ class Tokenizer:
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """Return the `Token` objects for token ids, with spans that refer to `decode(ids)`."""
         length = len(self.decode(ids))
-        return self._located(ids, [(at, at + 1) for at in range(length)], length)
+        return self._located(ids, [(index, index + 1) for index in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Convert token ids to text: special tokens are dropped, and invalid bytes become U+FFFD."""

@@ -51,7 +51,7 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
                 "training with the same weights can be averaged."
             )
     save_model(
-        output, first.model.config, average([dict(each.model.named_parameters()) for each in models]), first.tokenizer
+        output, first.model.config, average([dict(model.model.named_parameters()) for model in models]), first.tokenizer
     )
     if first.languages != LANGUAGES:
         write_languages(output, first.languages)

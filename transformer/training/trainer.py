@@ -149,7 +149,7 @@ class Trainer:
         torch.manual_seed((config.seed * 1_000_003 + self.step) * process.count + process.rank)
         members = [self._members(self.step * config.micro_batches + i) for i in range(config.micro_batches)]
         tokens = sum(map(self.batches.count, members))
-        own_batches = [self.batches.load(each) for each in members[process.rank :: process.count]]
+        own_batches = [self.batches.load(member) for member in members[process.rank :: process.count]]
         try:
             total, norm = self.steps.take(self.step, own_batches, tokens)
         except DivergedError as error:

@@ -30,7 +30,7 @@ STEPS = {False: "the step that writes the token", True: "the next step, which re
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     """Show the alignment chart for all layers, and the coverage of the source tokens in one layer."""
-    source, target = (each.name for each in languages)
+    source, target = (language.name for language in languages)
     st.subheader(
         f"Which {source} token does each {target} token come from?",
         anchor="alignment",

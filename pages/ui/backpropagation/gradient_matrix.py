@@ -62,7 +62,7 @@ def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, l
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
     values, column_numbers = stage.matrix, np.arange(stage.matrix.shape[1])
-    rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
+    rows, columns = (_labels(letter, stage, trace, tokenizer, row=not index) for index, letter in enumerate(letters))
     if letters[1] == "V":
         # Keep the columns of the correct tokens and of the tokens with the largest gradient at each step.
         right = [token.id for token in trace.predicted_tokens]

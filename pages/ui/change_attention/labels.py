@@ -46,7 +46,7 @@ def quoted_span(tokens: tuple[Token, ...], span: Span, text: str) -> str:
     first, last = span
     if first >= len(tokens):
         return f"position {first + 1}"
-    before = (_covered_text(tokens[at : at + last - first + 1], text) for at in range(first + 1))
+    before = (_covered_text(tokens[index : index + last - first + 1], text) for index in range(first + 1))
     return f"“{isolate(disambiguate(before)[-1])}”"
 
 

@@ -130,7 +130,7 @@ def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
     gone = [trace.source_tokens[position].span for position in positions if position < len(trace.source_tokens)]
     remaining = "".join(
         character
-        for at, character in enumerate(text)
-        if not any(span is not None and span[0] <= at < span[1] for span in gone)
+        for index, character in enumerate(text)
+        if not any(span is not None and span[0] <= index < span[1] for span in gone)
     )
     return " ".join(remaining.split())

@@ -190,14 +190,16 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     with st.container(horizontal=True):
-        for each in differences:
-            head = {"kind": each.kind, "layer": each.layer, "head": each.head, "words": True}
+        for difference in differences:
+            head = {"kind": difference.kind, "layer": difference.layer, "head": difference.head, "words": True}
             is_shown = all(
-                (pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values()
+                (pin.kind, pin.layer, pin.head) == (difference.kind, difference.layer, difference.head)
+                for pin in pins.values()
             )
             st.button(
-                f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
-                key=f"compare_open_{each.kind}_{each.layer}_{each.head}",
+                f"{SHORT_TITLES[difference.kind]}, layer {difference.layer + 1}, head {difference.head + 1}: "
+                f"{difference.nats:.3f}",
+                key=f"compare_open_{difference.kind}_{difference.layer}_{difference.head}",
                 disabled=is_shown,
                 **setting(CompareParams, **{name: replace(pin, **head) for name, pin in pins.items()}),
             )

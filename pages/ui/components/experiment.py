@@ -42,7 +42,7 @@ def embed_experiment(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> E
         model_name(runs.model),
         str(Slide.of(session.page(), address)) if address else "",
         tuple(
-            ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())
+            ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", part) for part in parts), *named.items())
         ),
     )
     session.set_experiment(experiment.embedded_text())

@@ -153,7 +153,7 @@ def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.Dat
 
 def _first_head_path(ends: tuple[Path, ...]) -> int:
     """Return the index of the largest path that ends in a head, because a head has an attention map; else 0."""
-    return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
+    return next((index for index, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
 def _pick(key: str, paths: int) -> None:
@@ -220,7 +220,7 @@ def _show_path(
             name="weight",
             scale=sequential(),
             legend=False,
-            marks=("weight", np.array([[f"{each:.2f}" for each in weights]])),
+            marks=("weight", np.array([[f"{weight:.2f}" for weight in weights]])),
         ).properties(height=130),
         key="graph_row",
         alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",

@@ -98,7 +98,9 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         if each != trace.predicted_tokens[position].id and each not in reading.tokenizer.symbols.never_predicted
     ]
     against = params.against if params.against in (*candidates, NOTHING) else next(iter(candidates), NOTHING)
-    labels = {each: entry_label(reading.tokenizer, each) for each in candidates} | {NOTHING: "no other token"}
+    labels = {candidate: entry_label(reading.tokenizer, candidate) for candidate in candidates} | {
+        NOTHING: "no other token"
+    }
     key = key_for("graph_against", labels.values())
     st.selectbox(
         "And not …",
@@ -123,5 +125,5 @@ def _least_certain(trace: Trace) -> int:
     """Return the position to explain by default: a translator's least certain step, or the last token of a continued
     text.
     """
-    words = [at for at, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
+    words = [index for index, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
     return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

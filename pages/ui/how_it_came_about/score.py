@@ -53,7 +53,7 @@ def show_score(reading: TracedReading) -> None:
             ("query", "This token …", range(queries), query, looking),
             ("key", "… looks at", allowed, key, key_labels),
         ):
-            _show_box(name, title, [int(each) for each in options], at, labels)
+            _show_box(name, title, [int(option) for option in options], at, labels)
     try:
         experiment = embed_experiment(
             reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key)
@@ -99,7 +99,11 @@ def show_score(reading: TracedReading) -> None:
         "all keys does not change where the head looks. The terms describe this score; they were not tested by cuts."
     )
     table = pd.DataFrame(
-        [(row, column, float(scores[at, to])) for at, row in enumerate(rows) for to, column in enumerate(columns)],
+        [
+            (row, column, float(scores[index, to]))
+            for index, row in enumerate(rows)
+            for to, column in enumerate(columns)
+        ],
         columns=["query", "key", "part of the score"],
     )
     show_numbers(table, "graph_score_numbers", digits=4)
@@ -124,7 +128,7 @@ def show_score(reading: TracedReading) -> None:
 
 def _show_box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
     """Show a select box for one coordinate of the cell; numbers are displayed from 1."""
-    names = {each: str(each + 1) if labels is None else labels[each] for each in options}
+    names = {option: str(option + 1) if labels is None else labels[option] for option in options}
     key = key_for(f"graph_{name}", names.values())
     st.selectbox(
         title,

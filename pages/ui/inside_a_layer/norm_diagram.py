@@ -25,14 +25,17 @@ def diagram(place: str) -> alt.LayerChart:
     added = stations.index("+")
     boxes = alt.InlineData(
         [
-            {"x": at - HALF_WIDTH, "x2": at + HALF_WIDTH, "y": -0.3, "y2": 0.3, "what": name}
-            for at, name in enumerate(stations)
+            {"x": index - HALF_WIDTH, "x2": index + HALF_WIDTH, "y": -0.3, "y2": 0.3, "what": name}
+            for index, name in enumerate(stations)
             if name in WIDE_NODES
         ]
     )
-    words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
+    words = alt.InlineData([{"x": index, "y": 0, "word": name} for index, name in enumerate(stations)])
     ends = [(HALF_WIDTH if name in WIDE_NODES else 0.3 if name == "x, next" else 0.15) for name in stations]
-    arrows = [{"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)]
+    arrows = [
+        {"x": index + ends[index], "x2": index + 1 - ends[index + 1], "y": 0, "y2": 0}
+        for index in range(len(stations) - 1)
+    ]
     # The residual connection passes above all nodes between its start and the addition.
     around = alt.InlineData(
         [

@@ -89,7 +89,9 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     """
     parts = key.split(".")
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
-    sentence = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
+    sentence = next(
+        sentences[name] for name in (".".join(parts[index:]) for index in range(len(parts))) if name in sentences
+    )
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     tokens = sizes.get("S", 1) - 1
     return sentence.format(

@@ -53,7 +53,9 @@ def display_table(table: Table) -> pd.DataFrame:
         return pd.DataFrame({table.head: labels, **table.columns, **percentages})
     rows = tile_rows(table)
     heads = range(1, table.across + 1)
-    values = [[" | ".join(f"{column[at]:.2%}" for column in table.columns.values()) for at in range(len(table.labels))]]
+    values = [
+        [" | ".join(f"{column[index]:.2%}" for column in table.columns.values()) for index in range(len(table.labels))]
+    ]
     cells = np.array(values, dtype=object).reshape(len(rows), table.across)
     return pd.DataFrame({", ".join(table.columns): rows, **{f"head {head}": cells[:, head - 1] for head in heads}})
 

@@ -85,22 +85,22 @@ def cost_table(costs: Sequence[Cost]) -> pd.DataFrame:
     """Return the measured costs as a table with one row per measurement."""
     return pd.DataFrame(
         {
-            "attention": [NAMES[each.attention] for each in costs],
-            "tokens": [each.length for each in costs],
-            AXIS_TITLES[WEIGHTS]: [each.weights for each in costs],
-            AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in costs],
-            AXIS_TITLES[SECONDS]: [each.seconds for each in costs],
+            "attention": [NAMES[cost.attention] for cost in costs],
+            "tokens": [cost.length for cost in costs],
+            AXIS_TITLES[WEIGHTS]: [cost.weights for cost in costs],
+            AXIS_TITLES[KEYS_AND_VALUES]: [cost.keys_and_values for cost in costs],
+            AXIS_TITLES[SECONDS]: [cost.seconds for cost in costs],
         }
     )
 
 
 def cost_chart(costs: Sequence[Cost], quantity: str) -> alt.LayerChart:
     """Return a chart of one quantity against text length, with log axes and one line per kind of attention."""
-    values = [float(getattr(each, quantity)) for each in costs]
+    values = [float(getattr(cost, quantity)) for cost in costs]
     table = pd.DataFrame(
         {
-            "tokens": [each.length for each in costs],
-            "attention": [NAMES[each.attention] for each in costs],
+            "tokens": [cost.length for cost in costs],
+            "attention": [NAMES[cost.attention] for cost in costs],
             "value": values,
             "said": [format_value(value, quantity) for value in values],
         }

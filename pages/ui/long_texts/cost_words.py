@@ -87,8 +87,8 @@ def conclusion(measured_costs: Sequence[Cost], quantity: str) -> str:
 
 def longest_costs(measured_costs: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
     """Return the longest text length measured with full attention, and what each kind of attention costs there."""
-    length = max(each.length for each in measured_costs if each.attention == "full")
-    return length, {each.attention: each for each in measured_costs if each.length == length}
+    length = max(cost.length for cost in measured_costs if cost.attention == "full")
+    return length, {cost.attention: cost for cost in measured_costs if cost.length == length}
 
 
 def _share(part: float) -> str:

@@ -42,7 +42,7 @@ def show_losses() -> None:
         )
     st.markdown(describe_losses(recorded), help=explain("loss", "nats", "seed"))
     show_table(loss_table(recorded), "long_loss_numbers", digits=3)
-    seeds = len({each.seed for each in recorded.losses})
+    seeds = len({loss.seed for loss in recorded.losses})
     caution = (
         "One seed proves little: another seed changes each number by a few hundredths."
         if seeds == 1
@@ -64,7 +64,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
     for attention in ATTENTIONS:
         models = recorded.of(attention)
         if models:
-            held_out, spread = mean_and_spread([each.held_out for each in models])
+            held_out, spread = mean_and_spread([model.held_out for model in models])
             rows.append(
                 {
                     "attention": NAMES[attention],
@@ -89,7 +89,7 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
     """Return a chart of held-out losses with one point per model and one row per kind of attention."""
     table = pd.DataFrame(
-        [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
+        [{"attention": NAMES[loss.attention], "loss": loss.held_out, "seed": loss.seed} for loss in recorded.losses]
     )
     return (
         alt.Chart(table)
@@ -113,9 +113,9 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 def describe_losses(recorded: RecordedLosses) -> str:
     """Return sentences that compare the number of cells and the held-out loss of each kind with full attention."""
     means: dict[Attention, float] = {
-        each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
-        for each in ATTENTIONS
-        if recorded.of(each)
+        attention: mean_and_spread([model.held_out for model in recorded.of(attention)])[0]
+        for attention in ATTENTIONS
+        if recorded.of(attention)
     }
     if "full" not in means:
         return ""

@@ -136,7 +136,7 @@ def show_grid(pair: PatchingPair) -> ChosenPatch:
     )
     show_runs(pair, site, rows, columns, patch.patches)
     show_numbers(
-        pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)])
+        pd.DataFrame(values, columns=[f"{index + 1}: {label}" for index, label in enumerate(labels)])
         .assign(row=rows)
         .set_index("row")
         .reset_index(),
@@ -183,8 +183,8 @@ def both_sentences(text: str, other: str) -> str:
     """Return Markdown of two sentences as one line, in which the words that differ appear as "A / B"."""
     words, others = text.split(), other.split()
     shorter = min(len(words), len(others))
-    start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
-    end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
+    start = next((index for index in range(shorter) if words[index] != others[index]), shorter)
+    end = next((index for index in range(shorter - start) if words[-1 - index] != others[-1 - index]), shorter - start)
     changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
     middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
     return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
@@ -230,9 +230,9 @@ def token_labels(pair: PatchingPair, site: Site, columns: dict[int, int]) -> lis
     texts, other_texts = _token_texts(pair.a), _token_texts(pair.b)
     return [
         name
-        if at not in columns or other_texts[columns[at]] == name
-        else f"{name} / {label_without_space(other_texts[columns[at]])}"
-        for at, name in enumerate(texts)
+        if index not in columns or other_texts[columns[index]] == name
+        else f"{name} / {label_without_space(other_texts[columns[index]])}"
+        for index, name in enumerate(texts)
     ]
 
 

@@ -112,11 +112,11 @@ def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
 def _applicable_patches(pair: PatchingPair) -> Patches:
     """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
     applicable = []
-    for each in session.params(PatchParams).kept.patches:
+    for patch in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
-            for single, trace, other in (((each,), pair.a, pair.b), (reversed_patches((each,)), pair.b, pair.a)):
+            for single, trace, other in (((patch,), pair.a, pair.b), (reversed_patches((patch,)), pair.b, pair.a)):
                 patch_interventions(dict(single), other).check(pair.reading.config, len(trace.source_tokens))
-            applicable.append(each)
+            applicable.append(patch)
     return tuple(applicable)
 
 

@@ -127,7 +127,7 @@ def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
     """Show the choice of the predicted token, and return the question about its step."""
     last, chosen_step = len(a.predicted_tokens), session.params(PatchParams).step
     question = question_of(a, b, min(chosen_step, last) - 1 if chosen_step else step_to_show(a, b, differences))
-    labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
+    labels = {index + 1: f"{_step_label(a, index)} ({difference:.1f})" for index, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
     st.selectbox(
         "Step that writes",

@@ -177,8 +177,9 @@ def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
         {
             "dimension": dimensions,
             "function": [
-                f"{'cos' if each % 2 else 'sin'}(pos · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
+                f"{'cos' if dimension % 2 else 'sin'}(pos · 10000^(−{dimension // 2 * 2}/{width}))"
+                for dimension in dimensions
             ],
-            "wavelength, positions": [lengths[each // 2] for each in dimensions],
+            "wavelength, positions": [lengths[dimension // 2] for dimension in dimensions],
         }
     )

@@ -72,7 +72,9 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
         differences += [
             Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)
         ]
-    return sorted((each for each in differences if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
+    return sorted((difference for difference in differences if difference.nats > 0), key=lambda each: -each.nats)[
+        :MAX_LISTED
+    ]
 
 
 def translation_of(trace: Trace, word: str) -> str | None:

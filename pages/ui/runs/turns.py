@@ -161,7 +161,7 @@ class Turns:
     def _wait(self, request: _Request) -> None:
         """Queue a request, and wait until its turn comes or another thread has computed its result."""
         with self._lock:
-            at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
+            at = next((index for index, each in enumerate(self._queue) if index and not each.early), len(self._queue))
             self._queue.insert(at if request.early else len(self._queue), request)
             self._nobody.clear()
             if self._queue[0] is request:

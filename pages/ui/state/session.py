@@ -129,8 +129,8 @@ def _with_same_token(state: State, before: State | None = None) -> State:
     own, asked = chosen[0]
     others = [state.of(cls) for cls in TOKEN_PAGES if cls is not own]
     if before is None:
-        others = [each for each in others if each == each.for_another_translation()]
-    return state.with_params(*(each.asking(asked) for each in others))
+        others = [other for other in others if other == other.for_another_translation()]
+    return state.with_params(*(other.asking(asked) for other in others))
 
 
 def _without_list(state: State) -> State:

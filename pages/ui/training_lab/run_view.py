@@ -41,9 +41,9 @@ def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "")
     ):
         training_film(run, run_events, name, running=running)
     st.caption(
-        f"{task.description} The maps show what the model looks at on the held-out item {shown_item(run)} while the decoder "
-        f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in the "
-        "curves, or click what happened, to go to a moment.",
+        f"{task.description} The maps show what the model looks at on the held-out item {shown_item(run)} while the "
+        f"decoder reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in "
+        "the curves, or click what happened, to go to a moment.",
         help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
     )
     if task.modulus:

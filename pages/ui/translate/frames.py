@@ -151,7 +151,7 @@ def film_frames(
         "target": _largest(film["mask"].lines[0].numbers, step, min(step + 1, count - 1)),
         "predicted": _largest(-np.abs(np.arange(count) - step), step),
     }
-    kept["words"] = {at for at, rows in enumerate(words.rows) if not kept["source"].isdisjoint(rows)}
+    kept["words"] = {index for index, rows in enumerate(words.rows) if not kept["source"].isdisjoint(rows)}
 
     def quoted(side: str, at: int) -> str:
         return f"“{isolate(label_without_space(labels[side][at]))}”"

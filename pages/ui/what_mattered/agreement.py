@@ -44,7 +44,7 @@ def show_agreement(reading: Reading) -> None:
     question = pick_question(reading)
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
-    scored = [each for each in answers if has_scores(each)]
+    scored = [answer for answer in answers if has_scores(answer)]
     if len(question.ranked) < 2 or len(scored) < 2:
         st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
         return

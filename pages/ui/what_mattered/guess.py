@@ -79,7 +79,7 @@ def show_guess(reading: Reading) -> None:
     experiment, attributions = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
     guessed = None if choice is None else ranked[choice]
     answers = named_by(attributions, ranked, guessed)
-    costs = next(each for each in attributions if each.method == "erasure").source[0]
+    costs = next(attribution for attribution in attributions if attribution.method == "erasure").source[0]
     typed = {column: _retype_without(reading, groups[column]) for column in answers}
     table = answer_table(answers, labels, costs, ranked, typed)
     st.markdown(describe_winner(answers, labels, costs, ranked, typed), help=explain("log-probability", "nats"))
@@ -118,10 +118,10 @@ def show_guess(reading: Reading) -> None:
 def named_by(attributions: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
     """Return the columns picked by the user or a method, each with the names of those who picked it."""
     answers: dict[int, list[str]] = {} if guessed is None else {guessed: [USER]}
-    for each in attributions:
-        if has_scores(each):
-            best = max(ranked, key=lambda column: each.source[0][column])
-            answers.setdefault(best, []).append(title(each.method))
+    for attribution in attributions:
+        if has_scores(attribution):
+            best = max(ranked, key=lambda column: attribution.source[0][column])
+            answers.setdefault(best, []).append(title(attribution.method))
     return answers
 
 

@@ -79,7 +79,7 @@ def word_groups(trace: Trace, *, words: bool) -> tuple[Group, ...]:
 def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
     """Return unique labels for groups of predicted tokens."""
     tokens = ([trace.predicted_tokens[position] for position in group] for group in groups)
-    return disambiguate(group_label(each, trace.target_text, words=words) for each in tokens)
+    return disambiguate(group_label(token, trace.target_text, words=words) for token in tokens)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:

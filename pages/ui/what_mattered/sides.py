@@ -52,7 +52,7 @@ def show_sides(reading: Reading) -> None:
     methods = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
     runs = {method: AttributionRun(reading.run, method) for method in methods}
     experiment, attributions = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
-    source, target = (each.name for each in reading.languages)
+    source, target = (language.name for language in reading.languages)
     table = share_table(reading.trace, attributions)
     st.markdown(describe_sides(reading.trace, attributions, reading.languages))
     shares = attributions[0].source_share()
@@ -90,11 +90,11 @@ def share_table(trace: Trace, attributions: Sequence[Attribution]) -> pd.DataFra
                 {
                     "step": range(1, len(tokens) + 1),
                     "token": tokens,
-                    "method": title(each.method),
-                    "share": each.source_share(),
+                    "method": title(attribution.method),
+                    "share": attribution.source_share(),
                 }
             )
-            for each in attributions
+            for attribution in attributions
         ],
         ignore_index=True,
     )
@@ -131,7 +131,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
 
 def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
     """Return Markdown that names the step with the lowest source share, according to the first method."""
-    source, target = (each.name for each in languages)
+    source, target = (language.name for language in languages)
     shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
     read, written = (

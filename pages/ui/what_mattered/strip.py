@@ -90,7 +90,9 @@ def strip_chart(
         table: the result of `strip_table`.
         large: whether to use lecture mode's large font, which leaves room for fewer numbers.
     """
-    rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in attributions]
+    rows = [
+        [title(attribution.method), *([] if large else [unit_and_sum(attribution)])] for attribution in attributions
+    ]
     number = LARGE_NUMBER if large else NUMBER
     columns = [*question.source_labels, "", *question.prefix_labels]
     # On a phone, only the titles of the methods are written, so that the words have room.
@@ -160,17 +162,17 @@ def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.D
     """Return a table of what each method's scores add up to; cells are empty if a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
-    for each in attributions:
-        promised = METHODS[each.method].adds_up != "no"
+    for attribution in attributions:
+        promised = METHODS[attribution.method].adds_up != "no"
         rows.append(
             {
-                "method": title(each.method),
-                "unit": METHODS[each.method].unit,
-                source: float(np.nansum(each.source[0])),
-                prefix: float(np.nansum(each.prefix[0])),
-                **{name: float(part[0]) for name, part in each.remainders.items()},
-                "should add up to": float(each.total[0]) if promised else np.nan,
-                "off by": float(each.error()[0]) if promised else np.nan,
+                "method": title(attribution.method),
+                "unit": METHODS[attribution.method].unit,
+                source: float(np.nansum(attribution.source[0])),
+                prefix: float(np.nansum(attribution.prefix[0])),
+                **{name: float(part[0]) for name, part in attribution.remainders.items()},
+                "should add up to": float(attribution.total[0]) if promised else np.nan,
+                "off by": float(attribution.error()[0]) if promised else np.nan,
             }
         )
     table = pd.DataFrame(rows)
@@ -240,10 +242,10 @@ def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.Layer
 def describe_first_words(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown that says which source word each method ranks first."""
     firsts: dict[int, list[str]] = {}
-    for each in attributions:
+    for attribution in attributions:
         # If all scores are 0, no word ranks first.
-        if has_scores(each) and each.source[0].any():
-            firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
+        if has_scores(attribution) and attribution.source[0].any():
+            firsts.setdefault(int(attribution.source[0].argmax()), []).append(title(attribution.method))
     if not firsts:
         return "No method has an answer here."
     ranked = sorted(firsts, key=lambda column: -len(firsts[column]))
@@ -263,7 +265,7 @@ def describe_first_words(question: AttributionQuestion, attributions: Sequence[A
 
 def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown about the words whose hiding lowers or raises the score most; empty if erasure was not run."""
-    erasure = next((each for each in attributions if each.method == "erasure"), None)
+    erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
     if erasure is None:
         return ""
     scores = erasure.source[0]

@@ -74,7 +74,7 @@ def show_words(reading: Reading) -> None:
     show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
     languages = question.languages
-    source, target = (each.name for each in languages)
+    source, target = (language.name for language in languages)
     st.markdown(
         f"{question.explained[0].upper()}{question.explained[1:]}: {describe_first_words(question, answers)} "
         f"{describe_hiding(question, answers)}",
@@ -111,7 +111,7 @@ def show_words(reading: Reading) -> None:
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
-        exact = next(each for each in answers if each.method == "frozen_gradient")
+        exact = next(answer for answer in answers if answer.method == "frozen_gradient")
         what = (
             "difference of the logits"
             if question.other
@@ -133,7 +133,7 @@ def show_words(reading: Reading) -> None:
 
 
 def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution]) -> str:
-    source, target = (each.name for each in question.languages)
+    source, target = (language.name for language in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
@@ -141,7 +141,7 @@ def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. Grey, "
         "in the row of erasure: the token just read cannot be hidden from its own step."
     ]
-    missing = [title(method) for method in METHODS if method not in {each.method for each in answers}]
+    missing = [title(method) for method in METHODS if method not in {answer.method for answer in answers}]
     if question.other:
         sentences.append(
             f"{', '.join(missing)}: these give every candidate the same scores, so they cannot say why this one was "

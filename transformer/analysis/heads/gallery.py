@@ -110,7 +110,7 @@ class Gallery(Record):
     exhibits: tuple[Exhibit, ...]
 
     def __post_init__(self) -> None:
-        if not {name for each in self.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
+        if not {name for exhibit in self.exhibits for name in (exhibit.task, exhibit.rule)} <= {"", *TASK}:
             raise ValueError("the gallery has a task that this version does not know")
 
 
@@ -205,7 +205,7 @@ def _choose_head(
         round(float(explained[layer, head]), DIGITS),
         rows,
         len(measurements),
-        tuple(_build_example(task.kind, each, layer, head) for each in examples),
+        tuple(_build_example(task.kind, example, layer, head) for example in examples),
     )
 
 

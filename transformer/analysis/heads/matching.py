@@ -49,8 +49,8 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
         places = [own_rows.index(key) for key in both_rows], [own_columns.index(key) for key in both_columns]
         weights.append(scaled_rows(view.weights[:, :, places[0]][..., places[1]])[0])
     # Leave out rows without any weight on the shared columns.
-    seen = np.logical_and(*(each.sum(axis=-1).min(axis=(0, 1)) > 0 for each in weights))
-    return 1 - head_distances(*(each[:, :, seen] for each in weights)) / np.log(2)
+    seen = np.logical_and(*(weight.sum(axis=-1).min(axis=(0, 1)) > 0 for weight in weights))
+    return 1 - head_distances(*(weight[:, :, seen] for weight in weights)) / np.log(2)
 
 
 def best_match(similarity: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-ENGLISH, GERMAN = (each.name for each in LANGUAGES)
+ENGLISH, GERMAN = (language.name for language in LANGUAGES)
 # A row, and the columns at which the row should look, which are the tokens of one word.
 Link = tuple[int, tuple[int, ...]]
 
@@ -111,7 +111,7 @@ def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int
 
 def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
     """Yield links to the source's end symbol, from the steps that write the end symbol or from all other steps."""
-    end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
+    end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
         (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
     )

@@ -170,8 +170,8 @@ def compare_for_sentence(evidence: Evidence) -> SentenceComparison:
     """
     english, weights, costs = _weights_and_costs(evidence, [whole_sentence(evidence.trace(details=True))])
     words = [
-        word if word not in english[:at] else f"{word} ({english[: at + 1].count(word)})"
-        for at, word in enumerate(english)
+        word if word not in english[:index] else f"{word} ({english[: index + 1].count(word)})"
+        for index, word in enumerate(english)
     ]
     return SentenceComparison(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
 
@@ -187,7 +187,7 @@ def _weights_and_costs(evidence: Evidence, targets: list[Target]) -> tuple[list[
     """
     trace = evidence.trace(details=True)
     source, _ = token_groups(trace, words=True)
-    columns = [at for at, group in enumerate(source) if not trace.source_tokens[group[0]].special]
+    columns = [index for index, group in enumerate(source) if not trace.source_tokens[group[0]].special]
     if not columns:
         raise LessonError(NO_WORD_MESSAGE)
     english = [name([trace.source_tokens[at] for at in source[column]], trace.source_text) for column in columns]

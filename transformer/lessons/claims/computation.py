@@ -115,7 +115,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
     stages = {"before the encoder": alike(0), "after the encoder": alike(-1)}
     if hidden_names := [each for each in (hide, hide_other) if each]:
-        stages[f"{' and '.join(f'“{each}”' for each in hidden_names)} hidden"] = alike(
+        stages[f"{' and '.join(f'“{name}”' for name in hidden_names)} hidden"] = alike(
             -1,
             *(
                 _positions(sentence, each) if each else ()

@@ -65,7 +65,7 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
 def cut_confirms(evidence: Evidence, step: int) -> Finding:
     """Cutting the direct path of the head with the largest effect changes the prediction in the predicted direction."""
     cut = cut_paths(evidence, step)
-    at = next((at for at, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
+    at = next((index for index, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
     if at is None:
         raise LessonError(f"no head is among the {len(cut.names)} largest paths of step {step}")
     predicted, measured = float(cut.predicted[at]), float(cut.measured[at])
