@@ -225,10 +225,10 @@ def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
     found = decisive_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
-    assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
-    assert found.written != shipped.translate(text).text
+    assert found.translation == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
+    assert found.translation != shipped.translate(text).text
     several = decisive_heads(shipped, "She gave her brother a book yesterday.")
-    assert len(several.heads) == 4 and several.written, "no single one of them does"
+    assert len(several.heads) == 4 and several.translation, "no single one of them does"
     assert decisive_heads(shipped, "I have a dream.") == DecisiveHeads((("cross", 5, 6),), ""), "it never changes"
 
 

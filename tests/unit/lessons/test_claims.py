@@ -228,7 +228,7 @@ def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
 
 def test_needed_words_equal_those_of_erasure(evidence, shipped):
     """A German word's needed word is the one whose hiding costs most, as if each were hidden by hand."""
-    found = compare_words(evidence.of("The animal didn't cross the street because it was too tired."))
+    found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")
     at = [token.text for token in trace.predicted_tokens].index("▁nicht")
@@ -244,5 +244,5 @@ def test_needed_words_equal_those_of_erasure(evidence, shipped):
 
 
 def test_claim_does_not_hold_if_attended_and_needed_words_agree(evidence):
-    finding = measure_claim("looked_at_and_needed", {}, evidence.of("I never eat meat."))
+    finding = measure_claim("looked_at_and_needed", {}, evidence.for_sentence("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

@@ -100,11 +100,11 @@ def _find_clearest_head(trace: Trace, metrics: HeadMetrics) -> ClearestHead:
                 return _best(confidence, score, name)
     resting = metrics.values["first"] + end > RESTING_SHARE
     rest = bool(resting.all())
-    return _best(confidence, np.where(resting & ~rest, 0.0, 1.0), "", rests=rest)
+    return _best(confidence, np.where(resting & ~rest, 0.0, 1.0), "", is_resting=rest)
 
 
-def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> ClearestHead:
+def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, is_resting: bool = False) -> ClearestHead:
     """Choose the most confident of the heads with the highest score."""
     candidates = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
     layer, head = map(int, np.unravel_index(candidates.argmax(), candidates.shape))
-    return ClearestHead(layer, head, name, float(confidence[layer, head]), rests)
+    return ClearestHead(layer, head, name, float(confidence[layer, head]), is_resting)
