@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ONE_SHAPE
-from transformer.ablation.continuation import candidates, continue_from, reread, telling_step
+from transformer.ablation.continuation import candidates, continue_from, default_step, reread
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 TEXT = "The old man reads a book."
@@ -44,7 +44,7 @@ def test_changed_model_continues_after_the_words_before_the_step(shaped_translat
     # Earlier rows are not affected.
     np.testing.assert_array_equal(after.log_probs[:3], before.log_probs[:3])
     found = continue_from(shaped_translator, before, after)
-    assert found.step == telling_step(before, after) == 3
+    assert found.step == default_step(before, after) == 3
     read = [token.id for token in before.predicted_tokens]
     assert [token.id for token in found.written.tokens[:3]] == read[:3]
     # The first token of its own is the most likely one in the pass over the whole translation.
@@ -58,10 +58,10 @@ def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
     after = reread(shaped_translator, before, changed)
     differs = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0])
     expected = differs[0] if len(differs) else np.abs(after.log_probs - before.log_probs).argmax()
-    assert telling_step(before, after) == expected
+    assert default_step(before, after) == expected
     # A row beyond the translation does not count.
     beyond = Interventions(attention={("decoder", 0, 0, 50): {0: 1.0}})
-    assert telling_step(before, reread(shaped_translator, before, beyond)) == 0
+    assert default_step(before, reread(shaped_translator, before, beyond)) == 0
 
 
 @ONE_SHAPE

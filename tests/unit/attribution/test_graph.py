@@ -11,8 +11,8 @@ import torch
 from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
-from transformer.attribution.graph import Node, attribution_graph, pruned
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.graph import Node, attribution_graph, prune
+from transformer.attribution.objective import token_ids
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
@@ -54,7 +54,7 @@ def test_every_node_passes_on_its_whole_value(graph):
 
 @pytest.mark.parametrize("shaped_translator", SHAPES, indirect=True)
 def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator, shaped_trace):
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0, 4]
     expected = float(logits[shaped_trace.predicted_tokens[4].id] - logits[17])
@@ -87,7 +87,7 @@ def test_graph_of_a_language_model_is_complete(tiny_language_model):
 
 
 def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
-    found = pruned(graph, 12)
+    found = prune(graph, 12)
     sizes = abs(graph.edges[list(found.edges)])
     assert len(found.nodes) == 12 and found.nodes[-1] == len(graph.nodes) - 1
     assert found.kept == pytest.approx(sizes.sum() / graph.flow) and sizes.min() >= found.threshold
@@ -108,7 +108,7 @@ def test_pair_contributions_add_up_to_the_score(run, shaped_trace, kind, cell):
 
 def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
     """Head 1 of the first layer reads nothing of token 2 at query 3, and all others read the token."""
-    model, (source, prefix) = shaped_translator._model, tokens_of(shaped_trace, torch.device("cpu"))
+    model, (source, prefix) = shaped_translator._model, token_ids(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_tokens[4].id
 
     def logit(edits):

@@ -14,7 +14,7 @@ from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
-from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, split_by_length
 from transformer.language_modelling.scoring import score_text
 from transformer.model.transformer import build
 
@@ -34,7 +34,7 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
     """Also where padding is an ordinary token, as in GPT-2."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
-    texts = [*readable(loaded, SENTENCES)[0], "A."]
+    texts = [*split_by_length(loaded, SENTENCES)[0], "A."]
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]
     found = evaluate(loaded, texts)
     total = sum(score.log_prob for score in scores)
@@ -47,7 +47,7 @@ def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trai
 
 
 def test_evaluation_counts_too_long_texts_separately(trained):
-    assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
+    assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
 @pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
@@ -61,7 +61,7 @@ def test_bigram_probabilities_sum_to_one():
     for before in range(8):
         sums = sum(math.exp(model.log_prob([before, token]) - model.log_prob([before])) for token in range(8))
         assert sums == pytest.approx(1)
-    assert sum(math.exp(model.single([token])) for token in range(8)) == pytest.approx(1)
+    assert sum(math.exp(model.unigram_log_prob([token])) for token in range(8)) == pytest.approx(1)
 
 
 def test_bigram_probability_matches_its_formula():

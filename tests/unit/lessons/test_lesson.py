@@ -7,7 +7,7 @@ import pytest
 from transformer.errors import LessonError
 from transformer.lessons.folders import MAX_BYTES, MAX_STEPS, lesson_files, step_count
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.template import filled
+from transformer.lessons.template import fill
 
 STEP = """
 [[steps]]
@@ -40,7 +40,7 @@ def test_steps_of_a_lesson_are_counted_without_reading_it_all():
 )
 def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own page reports the error."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
     assert step_count("mine") == step_count("missing") == MAX_STEPS
 
@@ -111,6 +111,6 @@ def test_unreadable_files_are_reported(tmp_path, name, data, message):
 
 def test_lesson_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
-    assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
+    assert fill("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is a text"):
-        filled("{word:.2f}", values)
+        fill("{word:.2f}", values)

@@ -105,7 +105,7 @@ def asked(text: str) -> list[Run[Any]]:
 
 def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
     # On a busy machine a run may take so long that it yields to others.
-    monkeypatch.setattr(turns, "SLICE", PATIENCE)
+    monkeypatch.setattr(turns, "TIME_SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
         answers: list[Future] = [people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)]
@@ -201,7 +201,7 @@ def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
 )
 def test_long_run_at_the_model_yields_to_others(model, monkeypatch, run):
     """It yields between two of its steps, which does not change its result."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     kind, runs = type(run), CachedRuns(model)
     compute = kind.compute
     order: list[str] = []
