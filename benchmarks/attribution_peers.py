@@ -22,7 +22,7 @@ from transformer.attribution.attribution import Method
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.checkpoints.model_texts import CARD
-from transformer.interop.exporting import export_huggingface
+from transformer.interop.exporter import export_huggingface
 from transformer.model.transformer import build
 from transformer.running.translator import MODEL, Translator
 from transformer.text.languages import write_languages

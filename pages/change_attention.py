@@ -9,7 +9,7 @@ ensure_router()
 import streamlit as st
 
 from pages.ui.change_attention.editor import pick_kind, show_changes, show_editor
-from pages.ui.change_attention.erasing import show_erasing
+from pages.ui.change_attention.erasure import show_erasing
 from pages.ui.change_attention.example import show_example
 from pages.ui.change_attention.export import show_repeat
 from pages.ui.change_attention.make_it_say import show_make_it_say

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui.bets.offer import show_bet
 from pages.ui.decoding.component import decoding_steps
 from pages.ui.decoding.methods_compared import show_methods_compared
-from pages.ui.decoding.visited import traced_decoding
+from pages.ui.decoding.visited_translations import traced_decoding
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation

@@ -14,7 +14,7 @@ import { attentionRows } from "./attention_rows.js";
 import { logitLens } from "./logit_lens.js";
 import { stepPicture } from "./picture.js";
 import { settings, STEP_KEYS } from "./settings.js";
-import { PACE, stepControls, timeline } from "./timeline.js";
+import { STEP_DURATION, stepControls, timeline } from "./timeline.js";
 import { NATS, probabilityOf, sentenceOfStep, Translation } from "./translation.js";
 import { tree } from "./tree.js";
 import { candidates, translations } from "./what_if.js";
@@ -25,7 +25,7 @@ import { candidates, translations } from "./what_if.js";
  * Settings whose change makes the server decode again; the page shows all other changes with the data that it has.
  * @type {(keyof Decoded)[]}
  */
-const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
+const DECODING_FIELDS = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
 
 // Width of the saved picture, in CSS pixels.
 const WIDEST_PICTURE = 900;
@@ -43,7 +43,7 @@ class DecodingSteps extends PaintedComponent {
   shades = shadesOf("viridis");
   speed = 1;
   player = new Player({
-    count: () => this.translation.count, at: () => this.params.step, pace: () => PACE / this.speed,
+    count: () => this.translation.count, at: () => this.params.step, pace: () => STEP_DURATION / this.speed,
     show: (step) => { this.params.step = step; this.draw(); },
     changed: () => { if (this.player.playing) this.draw(); else this.view({}); },
   });
@@ -198,7 +198,7 @@ class DecodingSteps extends PaintedComponent {
     const { translation, params } = this;
     params.layer = Math.min(params.layer, translation.layers - 1);
     params.head = Math.min(params.head, translation.heads - 1);
-    const busy = DECODED.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
+    const busy = DECODING_FIELDS.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
     this.root.classList.toggle("busy", busy);
     const step = Math.min(params.step, translation.count - 1);
     if (!busy) params.step = step;

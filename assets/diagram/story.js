@@ -13,7 +13,7 @@ import { addressOf, KINDS, percent, rowAddress, said } from "./story_links.js";
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that the page opens with */
-export const OPENING = { side: "source", at: -1 };
+export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
 const MEASURED = "Listed first are the words that a head looks at more than it usually does. Heavier weights may be missing. ";
 
@@ -68,7 +68,7 @@ export class Story {
    */
   choose(word) {
     const { opens } = this.story;
-    const opening = opens < 0 ? null : { ...OPENING, at: opens };
+    const opening = opens < 0 ? null : { ...FIRST_WORD, at: opens };
     this.kept = word.at in this.story[word.side].words ? word : opening;
     this.select(this.kept);
   }
@@ -147,7 +147,7 @@ export class Story {
     const list = (looks, title) => {
       const those = shown.filter((one) => one.looks === looks);
       return those.length ? [element("p", { class: "question" }, title), element("ol", { "aria-label": `${title}: arrow keys go from link to link` }, ...those.map(({ link }) => (
-        element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
+        element("li", { class: link[0] }, this.link(linkSentence(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];

@@ -39,7 +39,7 @@ function remember(name, draft) {
  * @param {string} name
  * @returns {Draft | undefined}
  */
-function recall(name) {
+function draftOf(name) {
   try {
     return JSON.parse(sessionStorage.getItem(name) ?? "null") ?? remembered.get(name);
   } catch {
@@ -93,7 +93,7 @@ export class TextBox extends Component {
     // A restarted server counts its requests from 0 again.
     const asked = before && data.asked > before.asked;
     if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
-    const draft = before ? null : recall(data.name);
+    const draft = before ? null : draftOf(data.name);
     if (draft && draft.text === data.text && draft.belongs === data.belongs) {
       this.fill(draft.typed);
     } else if (data.text !== this.sent || asked) {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { Recorder, fixture } from "./page.js";
-import { arrange, named } from "../../assets/attention_browser/arrangement.js";
-import { csvOf, harmless, jsonOf } from "../../assets/attention_browser/exports.js";
+import { arrange, entryName } from "../../assets/attention_browser/arrangement.js";
+import { csvOf, escaped, jsonOf } from "../../assets/attention_browser/exports.js";
 import { gridGeometry, hitGrid } from "../../assets/attention_browser/grid.js";
 import { moved, press } from "../../assets/attention_browser/keys.js";
 import { lectureGeometry } from "../../assets/attention_browser/lecture_map.js";
@@ -13,7 +13,7 @@ import { drawLines, hitLines, linesGeometry } from "../../assets/attention_brows
 import { drawMap } from "../../assets/attention_browser/map.js";
 import { hitMap, LABEL_SIZE, mapGeometry } from "../../assets/attention_browser/map_geometry.js";
 import { pinnedCell, pinnedIn, withPin } from "../../assets/attention_browser/pins.js";
-import { captionOf, described, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
+import { captionOf, description, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
 import { sumsOf } from "../../assets/attention_browser/sums.js";
 import { linksOfWord, sentenceOfLinks, wordLinks } from "../../assets/attention_browser/word_links.js";
 import { drawWithCaption, layoutWidth } from "../../assets/figures/svg_file.js";
@@ -123,7 +123,7 @@ for (const kind of KINDS) {
 test("a masked cell is described, coloured and hatched as masked", async () => {
   const { choice } = expectedOf("decoder");
   const arranged = arrange(await kindOf("decoder"), choice, 0, 0);
-  assert.match(described(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
+  assert.match(description(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
   const surface = new Recorder();
   const geometry = mapGeometry(arranged, 900, true);
   drawMap(surface, geometry, { arranged, choice, shades: shadesOf("viridis"), theme: THEME, hover: null,
@@ -140,14 +140,14 @@ test("the readout describes the cell, the row or the pinned tokens", async () =>
   const { views } = expectedOf("encoder");
   const head = views.find(({ words, hide }) => !words && !hide).weights[0][1];
   const [first, second] = arranged.rows.map(({ label }) => label);
-  assert.equal(described(arranged, { row: 0, column: 1 }, NOTHING),
+  assert.equal(description(arranged, { row: 0, column: 1 }, NOTHING),
     `“${first}” (row 1) looks at “${second}” (column 2) with ${head[0][1].toFixed(4)}`);
   const most = Math.max(...head[0]);
-  const text = described(arranged, { row: 0 }, NOTHING);
+  const text = description(arranged, { row: 0 }, NOTHING);
   assert.ok(text.startsWith(`“${first}” looks most at “${arranged.columns[head[0].indexOf(most)].label}” ${most.toFixed(4)}, `),
     text);
   const pinned = { rows: new Set([0, 1]), columns: new Set([2]) };
-  assert.match(described(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
+  assert.match(description(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
   assert.deepEqual(pinnedCell(pinned), { row: undefined, column: 2 });
   assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
 });
@@ -156,13 +156,13 @@ test("the readout gives the positions of repeated words", () => {
   const labels = ["the", "dog", "the"].map((label, position) => ({ label, positions: [position] }));
   const values = [0.5, 0.4, 0.1, 0.6, 0.3, 0.1, 0.7, 0.2, 0.1];
   const arranged = { rows: labels, columns: labels, values, masked: values.map(() => false), signed: false };
-  assert.equal(described(arranged, { row: 0 }, NOTHING),
+  assert.equal(description(arranged, { row: 0 }, NOTHING),
     "“the” (row 1) looks most at “the” (column 1) 0.5000, “dog” 0.4000, “the” (column 3) 0.1000");
-  assert.equal(described(arranged, { row: 1 }, NOTHING),
+  assert.equal(description(arranged, { row: 1 }, NOTHING),
     "“dog” looks most at “the” (column 1) 0.6000, “dog” 0.3000, “the” (column 3) 0.1000");
-  assert.equal(described(arranged, { column: 2 }, NOTHING),
+  assert.equal(description(arranged, { column: 2 }, NOTHING),
     "“the” (column 3) is looked at most by “the” (row 1) 0.1000, “dog” 0.1000, “the” (row 3) 0.1000");
-  assert.deepEqual([named(labels, 1, "row"), named(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
+  assert.deepEqual([entryName(labels, 1, "row"), entryName(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
 });
 
 test("hovering over the middle of a cell, label or thumbnail finds it", async () => {
@@ -486,12 +486,12 @@ describe("keyboard", () => {
 
 test("CSV text that a spreadsheet would run as a formula is escaped, and numbers are unchanged", () => {
   for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "-", "+49 30", "＝1+1"]) {
-    assert.equal(harmless(formula), `'${formula}`);
+    assert.equal(escaped(formula), `'${formula}`);
   }
   // Where a locale separates cells by semicolons or tabs, a formula can begin inside the text.
-  assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(harmless),
+  assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(escaped),
     ["Hi;'=1+1", "Hi;'\"=1\"", "'\t'=1", "a\r\n'=1;'-2+3", "a;' @b"]);
-  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(harmless(cell), cell);
+  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(escaped(cell), cell);
 });
 
 test("a saved figure has the chosen column width and an optional caption", () => {
@@ -551,7 +551,7 @@ for (const kind of ["encoder", "decoder", "cross"]) {
       const { strongest } = wordLinks(data, TOKENS, { row });
       assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
         links.map(({ layer, head, column, weight }) => [layer, head, column, weight.toFixed(4)]));
-      strongest.forEach(({ beyond }, at) => near(beyond, links[at].beyond, 5e-5));
+      strongest.forEach(({ excess }, at) => near(excess, links[at].excess, 5e-5));
     });
   });
 }

@@ -20,12 +20,12 @@ from attention_atlas.browser.labels import column_labels, row_labels
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script
 from attention_atlas.browser.wire import pack
-from pages.ui.change_attention.resolved import resolve
-from pages.ui.components.attention_browser import Shown
+from pages.ui.change_attention.resolution import resolve
+from pages.ui.components.attention_browser import BrowserState
 from pages.ui.components.changed_attention import Version, changed_payload
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import Visited
+from pages.ui.decoding.visited_translations import VisitedTranslation
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.params.decoding import DecodingParams
@@ -184,7 +184,7 @@ def write_changed(folder: Path, translator) -> None:
     after = reread(translator, trace, resolved.interventions)
     scores = translator.tokenizer.key_scores("cross")
     versions = [Version(each, head_metrics(each, "cross", scores)) for each in (after, trace)]
-    asked = StateRequest(5, Shown("", replace(FIRST, layer=1)))
+    asked = StateRequest(5, BrowserState("", replace(FIRST, layer=1)))
     (folder / "changed.bin").write_bytes(changed_payload(*versions, asked, "what was changed", edits))
     views = {
         f"{name}-{str(words).lower()}": view_of(each, "cross", words=words).weights.tolist()
@@ -243,7 +243,7 @@ def write_decoding(folder: Path, translator) -> None:
     params = DecodingParams(method="beam", beam_size=3)
     traced = translator.trace_decoding(SOURCE, DecodingSettings("beam", beam_size=3))
     tokens = tuple(token.id for token in traced.translation.tokens)
-    own = Visited(tokens, traced.translation.text, float(traced.trace.log_probs.sum()), params)
+    own = VisitedTranslation(tokens, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     asked = {"number": 1, "params": {**asdict(params), "layer": 0, "head": 0}}
     (folder / "decoding.bin").write_bytes(
         decoding_payload(traced, [own], params, translator.tokenizer, asked, (0, 0), LANGUAGES)

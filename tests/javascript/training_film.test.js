@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fixture, Recorder } from "./page.js";
 import { unpack } from "../../assets/shared/wire.js";
 import {
-  curvesGeometry, drawCurves, marksOf, panelsOf, spread, stepAt, stepMarks,
+  curvesGeometry, drawCurves, marksOf, panelsOf, spreadLabels, stepAt, stepMarks,
 } from "../../assets/training_lab/curves.js";
 import { Film } from "../../assets/training_lab/film.js";
 import { drawSpectrum, largestFrequencies, spectrumGeometry } from "../../assets/training_lab/spectrum.js";
@@ -73,10 +73,10 @@ test("axis ticks are round numbers within the axis", () => {
 });
 
 test("overlapping labels move apart, keep their order and stay within the panel", () => {
-  assert.deepEqual(spread([10, 50], 0, 100, 14), [10, 50]);
-  const found = spread([98, 97, 99, 40], 0, 100, 14);
+  assert.deepEqual(spreadLabels([10, 50], 0, 100, 14), [10, 50]);
+  const found = spreadLabels([98, 97, 99, 40], 0, 100, 14);
   assert.deepEqual(found, [86, 72, 100, 40]);
-  const crowded = spread(Array.from({ length: 20 }, () => 50), 0, 100, 14);
+  const crowded = spreadLabels(Array.from({ length: 20 }, () => 50), 0, 100, 14);
   assert.ok(Math.min(...crowded) > -1e-9 && Math.max(...crowded) <= 100);
 });
 

@@ -39,8 +39,8 @@ from tests.ui.driver import (
     typed,
     unescaped,
 )
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.model import devices
@@ -394,7 +394,7 @@ def test_page_opens_at_the_most_telling_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
     trace = shipped.trace(text)
-    telling = telling_head(trace, head_metrics(trace, ATTENTION[page], shipped.tokenizer.scores))
+    telling = clearest_head(trace, head_metrics(trace, ATTENTION[page], shipped.tokenizer.scores))
     asked = headers(test)[0]["asked"]["choice"]
     assert (asked["layer"], asked["head"]) == (telling.layer, telling.head)
     assert {"layer", "head"}.isdisjoint(test.query_params), "nobody chose it"

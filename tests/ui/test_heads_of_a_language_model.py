@@ -31,7 +31,7 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
-from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.available_models import FOLDER_VARIABLE
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.tracing import trace_continuation, trace_text
 from transformer.values.decoding_settings import DecodingSettings
@@ -71,7 +71,7 @@ def trace(loaded: LanguageModel) -> Trace:
 
 @pytest.fixture(autouse=True)
 def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
-    monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_language_model.parent))
 
 
 def opened(page: str, **address: str) -> AppTest:
@@ -234,7 +234,7 @@ def test_language_model_page_links_to_compare_heads(button, page):
 
 
 def test_missing_language_model_is_reported_on_one_line(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)
     assert not test.exception and "no language model" in test.info[0].value

@@ -208,7 +208,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
     )
     (tmp_path / "broken.toml").write_text("title = 1", encoding="utf-8")
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     test = lessons()
     assert healthy(test, warned=True) and "broken" in test.warning[0].value
     assert r"\<b\>\:red\[Mine\]\<\/b\> \$x\$" in texts(test)
@@ -221,7 +221,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """own(text): the Lessons page, opened at a step of a teacher's own lesson."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")

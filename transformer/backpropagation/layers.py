@@ -113,9 +113,15 @@ def attention_sublayer(
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
-    seen, read_saved = read(x, norm, config.norm, notes)
+    attention_input, read_saved = read(x, norm, config.norm, notes)
     y, attention_saved = multi_head_attention(
-        seen, seen if memory is None else memory, select(parameters, part), config.heads, allowed, notes, relative
+        attention_input,
+        attention_input if memory is None else memory,
+        select(parameters, part),
+        config.heads,
+        allowed,
+        notes,
+        relative,
     )
     after, write_saved = write(x, y, norm, config.norm, notes)
     return after, AttentionSubLayerSaved(read_saved, attention_saved, write_saved)
@@ -126,15 +132,18 @@ def attention_sublayer_backward(
 ) -> LayerGradients:
     """Compute the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
     notes = notes.of(part)
-    written = write_backward(grad, saved.write, notes)
-    through, memory, parameters = multi_head_attention_backward(written.y, saved.attention, notes)
+    write_gradients = write_backward(grad, saved.write, notes)
+    through, memory, parameters = multi_head_attention_backward(write_gradients.y, saved.attention, notes)
     if part == "self_attention":
         # Queries, keys and values are computed from the same vectors.
         through, memory = through + memory, None
-    seen = read_backward(through, saved.read, notes)
+    read_gradients = read_backward(through, saved.read, notes)
     return LayerGradients(
-        written.x + seen.x,
-        {**prefix(part, parameters), **prefix(f"{part}_residual", {**written.parameters, **seen.parameters})},
+        write_gradients.x + read_gradients.x,
+        {
+            **prefix(part, parameters),
+            **prefix(f"{part}_residual", {**write_gradients.parameters, **read_gradients.parameters}),
+        },
         memory,
     )
 
@@ -144,8 +153,8 @@ def feed_forward_sublayer(
 ) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
     """Apply the feed-forward network with the residual connection and the layer norm, [B, N, D] to [B, N, D]."""
     notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
-    seen, read_saved = read(x, norm, config.norm, notes)
-    y, network_saved = feed_forward(seen, select(parameters, "feed_forward"), config.activation, notes)
+    network_input, read_saved = read(x, norm, config.norm, notes)
+    y, network_saved = feed_forward(network_input, select(parameters, "feed_forward"), config.activation, notes)
     after, write_saved = write(x, y, norm, config.norm, notes)
     return after, FeedForwardSubLayerSaved(read_saved, network_saved, write_saved)
 
@@ -153,13 +162,13 @@ def feed_forward_sublayer(
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
     """Compute the gradients. The gradient of x is a sum over two paths: residual connection and network."""
     notes = notes.of("feed_forward")
-    written = write_backward(grad, saved.write, notes)
-    network = feed_forward_backward(written.y, saved.network, notes)
-    seen = read_backward(network.x, saved.read, notes)
+    write_gradients = write_backward(grad, saved.write, notes)
+    network = feed_forward_backward(write_gradients.y, saved.network, notes)
+    read_gradients = read_backward(network.x, saved.read, notes)
     return LayerGradients(
-        written.x + seen.x,
+        write_gradients.x + read_gradients.x,
         {
             **prefix("feed_forward", network.parameters),
-            **prefix("feed_forward_residual", {**written.parameters, **seen.parameters}),
+            **prefix("feed_forward_residual", {**write_gradients.parameters, **read_gradients.parameters}),
         },
     )

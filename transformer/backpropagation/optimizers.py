@@ -56,11 +56,11 @@ def adam(
     steps = moments.steps + 1
     mean = {name: first * moments.mean.get(name, 0.0) + (1 - first) * g for name, g in gradients.items()}
     square = {name: second * moments.square.get(name, 0.0) + (1 - second) * g**2 for name, g in gradients.items()}
-    moved = {}
+    updated = {}
     for name, parameter in parameters.items():
         m, s = mean[name] / (1 - first**steps), square[name] / (1 - second**steps)
-        moved[name] = parameter - learning_rate * m / (np.sqrt(s) + epsilon)
-    return moved, Moments(mean, square, steps)
+        updated[name] = parameter - learning_rate * m / (np.sqrt(s) + epsilon)
+    return updated, Moments(mean, square, steps)
 
 
 def warmup(step: int, d_model: int, steps: int = 4_000) -> float:

@@ -18,7 +18,7 @@ from transformer.values.trace import SIDES, Stack
 
 # For each setting of `tied_embeddings`, maps each tied parameter to the parameter whose values it shares. A checkpoint
 # stores only the latter.
-TIED: Mapping[str, Mapping[str, str]] = {
+SHARED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
     "all": {"generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight"},
@@ -62,15 +62,15 @@ def transformer(
         The logits, and the values that the backward pass needs.
     """
     parameters = with_tied(parameters, config)
-    seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    source_allowed = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
     not_later = np.tri(target.shape[1], dtype=bool)  # [T, T]
 
     # 1. encoder
-    x, encoder_saved = _stack("encoder", source, None, parameters, config, seen, None, notes)
+    x, encoder_saved = _stack("encoder", source, None, parameters, config, source_allowed, None, notes)
     memory = notes.note("memory", x)
 
     # 2. decoder
-    x, decoder_saved = _stack("decoder", target, memory, parameters, config, not_later, seen, notes)
+    x, decoder_saved = _stack("decoder", target, memory, parameters, config, not_later, source_allowed, notes)
 
     # 3. generator
     logits, generator_saved = linear(
@@ -154,7 +154,7 @@ def _stack_backward(
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
     """Return the parameters with an additional entry for each tied parameter."""
-    return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
+    return {**parameters, **{use: parameters[name] for use, name in SHARED_PARAMETERS[config.tied_embeddings].items()}}
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
@@ -162,7 +162,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 
     Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
     """
-    tied = TIED[config.tied_embeddings]
+    tied = SHARED_PARAMETERS[config.tied_embeddings]
     summed = {name: each for name, each in gradients.items() if name not in tied}
     for use, name in tied.items():
         summed[name] = summed[name] + gradients[use]
@@ -184,5 +184,5 @@ def _normalised_backward(
     """Return the gradient dx, [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
-    found = layer_norm_backward(grad, saved)
-    return found.x, {f"{name}_norm.weight": found.gain, f"{name}_norm.bias": found.bias}
+    gradients = layer_norm_backward(grad, saved)
+    return gradients.x, {f"{name}_norm.weight": gradients.gain, f"{name}_norm.bias": gradients.bias}

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.decoding.generation_rules import GenerationRules
 from transformer.generation import Generation
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 
 Choice = TypeVar("Choice")
 
@@ -39,7 +39,7 @@ class Constraints:
     suppressed: Set[int] = frozenset()
     spelling: Spelling = NO_PARTS
 
-    def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN) -> None:
+    def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN_SYMBOLS) -> None:
         """Check that a search can satisfy the constraints.
 
         Args:
@@ -60,7 +60,7 @@ class Constraints:
         self,
         vocabulary: int,
         limits: Sequence[int],
-        symbols: Symbols = OWN,
+        symbols: Symbols = OWN_SYMBOLS,
         device: torch.device | None = None,
         generation: Generation | None = None,
     ) -> AppliedConstraints:
@@ -101,7 +101,7 @@ class AppliedConstraints:
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
         # Whether any row ends in the middle of a character, which is rare.
         self._begun = False
-        self._fewest = self._spelling.fewest(constraints.suppressed)
+        self._fewest = self._spelling.fewest_tokens(constraints.suppressed)
         # Results of `_tokens`, by spelling state and number of tokens left.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)

@@ -17,7 +17,7 @@ from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.sites import HookFunctions
@@ -25,7 +25,7 @@ from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, TracedTranslation
 
 
-def most_tokens(loaded: LanguageModel) -> int:
+def max_tokens(loaded: LanguageModel) -> int:
     """Return the maximum number of tokens in a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
     # The start symbol takes one of the learned positions.
@@ -38,9 +38,9 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     Raises:
         TextError: the text is too long; the message states the length and the limit.
     """
-    most = most_tokens(loaded)
+    most = max_tokens(loaded)
     # Tokenizing a very long text would take seconds, so count its characters instead.
-    tokens = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
+    tokens = len(loaded.tokenizer.encode(replace_surrogates(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if tokens is None or tokens > most:
         length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
         raise TextError(
@@ -136,7 +136,7 @@ def trace_reading(
     """
     if isinstance(text, str):
         check_length(loaded, text)
-        text = [token.id for token in loaded.tokenizer.encode(valid(text), end=False)]
+        text = [token.id for token in loaded.tokenizer.encode(replace_surrogates(text), end=False)]
     if not text:
         raise TextError("There is no text: type at least one character.")
     with device_errors_explained(loaded.device), torch.inference_mode():

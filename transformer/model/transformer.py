@@ -20,7 +20,7 @@ from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import intersect, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.sites import check_sites
 
 
@@ -39,7 +39,7 @@ class Transformer(nn.Module):
         symbols: ids of the tokens that a text starts with, ends with and leaves out.
     """
 
-    def __init__(self, config: TransformerConfig, symbols: Symbols = OWN) -> None:
+    def __init__(self, config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> None:
         super().__init__()
         self.config = config
         self.symbols = symbols
@@ -236,7 +236,7 @@ class Transformer(nn.Module):
         return dropout(norm(x), self.config.dropout, self.training)
 
 
-def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:
+def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transformer:
     """Create a Transformer with new weights, drawn from torch's global random generator.
 
     Matrices are Xavier-uniform (Glorot and Bengio 2010); the three parts of a fused projection are drawn separately.

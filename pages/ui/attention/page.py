@@ -10,7 +10,7 @@ import streamlit as st
 from attention_atlas.browser.labels import TITLES
 from pages.ui.bets.offer import show_bet
 from pages.ui.charts import matrix
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
@@ -28,7 +28,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import setting
-from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.captions import describe_axes, describe_clearest_head, describe_head, describe_most_focused_head
 from pages.ui.text.glossary import explain
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
 from transformer.analysis.view import View, view_of
@@ -62,12 +62,12 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         with place:
             show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
-    prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
+    prose(f"{kind}_telling", describe_clearest_head(reading.trace, metrics, is_chosen=session.attention().chosen))
     st.markdown(
-        what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
+        describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
-    prose(f"{kind}_sharpest", sharpest(metrics))
-    st.caption(how_to_read(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
+    prose(f"{kind}_sharpest", describe_most_focused_head(metrics))
+    st.caption(describe_axes(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
     )
@@ -108,7 +108,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
     )
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
-    save_every_head(partial(reading.runs.get, reading.run), kind)
+    save_trace(partial(reading.runs.get, reading.run), kind)
 
 
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:

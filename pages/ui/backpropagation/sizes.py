@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
+from pages.ui.backpropagation.gradient_runs import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
@@ -44,8 +44,8 @@ def show_sizes(reading: Reading) -> None:
         help=explain("pre-norm", "post-norm", "gradient"),
     )
     quantity = session.params(BackpropagationParams).quantity
-    found = sizes_of(reading)
-    tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
+    sizes = sizes_of(reading)
+    tables = {stack: size_table(sizes, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
         # The decoder is the main figure, because it has more sub-layers.
@@ -65,7 +65,7 @@ def show_sizes(reading: Reading) -> None:
                 alt=f"{stack.capitalize()}: the gradient's norm across the layers; the table lists the values.",
             )
             show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
-    st.markdown(describe_growth(found))
+    st.markdown(describe_growth(sizes))
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
         "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
@@ -74,16 +74,16 @@ def show_sizes(reading: Reading) -> None:
     )
 
 
-def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
+def size_table(sizes: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
     """Return a table of gradient norms, with one row per sub-layer or layer and one column per model.
 
     Args:
-        found: the gradient norms, by model name.
+        sizes: the gradient norms, by model name.
         stack: the stack to show.
         quantity: STREAM for the residual stream after each sub-layer; NETWORK for the second matrix of each layer's
             feed-forward network.
     """
-    values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
+    values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in sizes.items()}
     count = len(next(iter(values.values())))
     names = [str(number + 1) for number in range(count)]
     if quantity == STREAM:
@@ -129,11 +129,11 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
     )
 
 
-def describe_growth(found: Mapping[str, GradientSizes]) -> str:
+def describe_growth(sizes: Mapping[str, GradientSizes]) -> str:
     """Return Markdown that compares the gradients of the second feed-forward matrix in the decoder's last and first
     layers.
     """
-    ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
+    ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in sizes.items()}
     return (
         "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
         f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import MASKED
 
@@ -58,4 +58,4 @@ def against_random(
             tooltip=["order:N", f"{step}:Q", alt.Tooltip("value:Q", title=unit, format=".3f")],
         )
     )
-    return layered(shade, middle, lines, height=320)
+    return layer_charts(shade, middle, lines, height=320)

@@ -35,8 +35,8 @@ def pick_kind(
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
     """Return the attention kind that the user chose; the model's first kind if the model lacks the chosen one."""
-    chosen = session.params(of).kind
-    return chosen if chosen in kinds else kinds[0]
+    kind = session.params(of).kind
+    return kind if kind in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:

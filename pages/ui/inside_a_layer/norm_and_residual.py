@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.compiled import FilledChart
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.series import series_colour
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.specification import FilledChart
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
@@ -45,11 +45,11 @@ def show_norm(reading: HeadReading) -> None:
     sub-layer.
     """
     trace, weights = reading.detailed(), reading.weights()
-    ours = reading.config.norm
+    placement = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
         with column:
             st.markdown(
-                f"**{title}**" + (" ← this model" if place == ours else ""),
+                f"**{title}**" + (" ← this model" if place == placement else ""),
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
@@ -67,10 +67,10 @@ def show_norm(reading: HeadReading) -> None:
         part = part if part in parts else parts[0]
         segments("Sub-layer", {name: NAMES[name] for name in parts}, InsideParams, "sublayer", value=part)
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
-    found = sublayer(trace, weights, stack, choice.layer, part)
+    computation = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
-    st.markdown(_what_norm_does(found, ours))
-    show_table(spread_table(found, labels), "inside_spread", digits=4)
+    st.markdown(_describe_norm(computation, placement))
+    show_table(spread_table(computation, labels), "inside_spread", digits=4)
     st.subheader(
         "The size of the residual stream, and what is written to it",
         anchor=False,
@@ -89,38 +89,42 @@ def show_norm(reading: HeadReading) -> None:
             key="inside_sizes",
             alt="Mean norm of the stream after each sub-layer, and of the sub-layer's output; the table lists both.",
         )
-    st.markdown(_what_grows(table))
+    st.markdown(_describe_growth(table))
     show_numbers(table, "inside_size_numbers")
 
 
-def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
+def spread_table(computation: SubLayer, labels: list[str]) -> pd.DataFrame:
     """Return a table of mean and standard deviation at each position: before the norm, after normalising, and after γ
     and β.
 
     Args:
-        found: the sub-layer.
+        computation: the sub-layer.
         labels: the labels of the positions.
     """
-    columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
-    for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
+    columns: dict[str, list[str] | np.ndarray] = {"token": numbered_labels(labels)}
+    for name, values in (
+        ("before", computation.norm_before),
+        ("normalised", computation.normalised),
+        ("after γ, β", computation.normed),
+    ):
         # The mean of normalised values is 0 except for rounding errors. Rounding may give −0;
         # adding 0.0 turns it into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
-def _what_norm_does(found: SubLayer, place: str) -> str:
+def _describe_norm(computation: SubLayer, place: str) -> str:
     """Return Markdown that describes the effect of a sub-layer's norm.
 
     Args:
-        found: the sub-layer.
+        computation: the sub-layer.
         place: "pre" or "post".
     """
-    before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
+    before, after = computation.norm_before.std(axis=-1), computation.normed.std(axis=-1)
     off = (
-        float(np.abs(found.summed - found.after).max())
+        float(np.abs(computation.summed - computation.after).max())
         if place == "pre"
-        else float(np.abs(found.normed - found.after).max())
+        else float(np.abs(computation.normed - computation.after).max())
     )
     return (
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
@@ -139,14 +143,14 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
         parts: the names of a layer's sub-layers.
     """
     names = stream_points(parts, len(sizes.stream))
-    written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
+    output_sizes = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
     return pd.DataFrame(
         {
             "after": names,
             "residual stream": stream,
-            "written": written,
-            "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
+            "written": output_sizes,
+            "written ÷ stream before": output_sizes / np.concatenate([[np.nan], stream[:-1]]),
         }
     )
 
@@ -170,10 +174,10 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
         .mark_line(point=True)
         .encode(y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
-    return layered(bars, line, height=320)
+    return layer_charts(bars, line, height=320)
 
 
-def _what_grows(table: pd.DataFrame) -> str:
+def _describe_growth(table: pd.DataFrame) -> str:
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

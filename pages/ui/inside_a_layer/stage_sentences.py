@@ -91,10 +91,12 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     """
     parts = key.split(".")
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
-    found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
+    sentence = next(
+        sentences[name] for name in (".".join(parts[index:]) for index in range(len(parts))) if name in sentences
+    )
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     tokens = sizes.get("S", 1) - 1
-    return found.format(
+    return sentence.format(
         **names,
         tokens=f"{tokens:,} {'token' if tokens == 1 else 'tokens'}",
         **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui.language_model.model import language_model_choice
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams
-from pages.ui.reading.model_picker import device_choice
+from pages.ui.reading.model_picker import show_device_choice
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number, segments
 from pages.ui.text.glossary import explain
@@ -41,5 +41,5 @@ def continuation_settings() -> None:
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
             st.number_input(label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name))
         st.number_input("Maximum tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
-        device_choice()
+        show_device_choice()
         language_model_choice()

@@ -61,19 +61,19 @@ class Edit:
     @classmethod
     def parse(cls, text: str) -> Edit | None:
         """Parse an edit from a URL; return None if the text is invalid."""
-        found = EDIT.fullmatch(text)
-        if found is None:
+        match = EDIT.fullmatch(text)
+        if match is None:
             return None
-        layer, head = (None if found[name] == ALL else int(found[name]) - 1 for name in ("layer", "head"))
+        layer, head = (None if match[name] == ALL else int(match[name]) - 1 for name in ("layer", "head"))
         shares = []
-        for share in found["shares"].split(BETWEEN_SHARES)[1:]:
+        for share in match["shares"].split(BETWEEN_SHARES)[1:]:
             if share != EVEN:
                 columns, _, percent = share.partition(TIMES)
                 shares.append((_span(columns), int(percent)))
-        spans = [_span(found["rows"]), *(columns for columns, _ in shares)]
+        spans = [_span(match["rows"]), *(columns for columns, _ in shares)]
         if any(first > last for first, last in spans):
             return None
-        return cls(next(kind for kind in KINDS if kind == found["kind"]), layer, head, spans[0], tuple(shares))
+        return cls(next(kind for kind in KINDS if kind == match["kind"]), layer, head, spans[0], tuple(shares))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Self
 
 from pages.ui.params.attention import MAX_COUNT, MAX_INDEX
 from pages.ui.params.fields import Params, decimal, flag, index, integer, integers, one_of
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
@@ -87,7 +87,7 @@ class DecodingParams(Params):
             parts.append(f"{len(self.suppressed)} {'tokens' if self.suppressed[1:] else 'token'} banned")
         return ", ".join(parts)
 
-    def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
+    def within(self, vocabulary: int, symbols: Symbols = OWN_SYMBOLS) -> Self:
         """Return a copy without tokens that the model cannot predict, and without tokens after an end symbol."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced

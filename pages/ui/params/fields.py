@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 INTEGER = re.compile(r"-?[0-9]{1,6}")
 DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")
@@ -49,7 +49,7 @@ def matching(pattern: str, default: str = "") -> Any:
 
 def typed_text(default: str) -> Any:
     """Return a field for text of any length, typed by the user; the text may be cut if the URL gets too long."""
-    return parsed(default, valid, typed=True)
+    return parsed(default, replace_surrogates, typed=True)
 
 
 def flag(default: bool = False, *, former: str | None = None) -> Any:
@@ -163,7 +163,9 @@ class Params:
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
         """Return all subclasses, including indirect ones, with each class before its own subclasses."""
-        return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
+        return tuple(
+            each_class for subclass in cls.__subclasses__() for each_class in (subclass, *subclass.registered())
+        )
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:

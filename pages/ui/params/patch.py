@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text
@@ -32,11 +32,11 @@ class KeptPatches:
 
     @classmethod
     def parse(cls, text: str) -> KeptPatches:
-        found = []
+        patches = []
         for name in text.split(",")[:MAX_KEPT]:
             with suppress(InterventionError):
-                found.append(parse_patch(name))
-        return cls(tuple(found))
+                patches.append(parse_patch(name))
+        return cls(tuple(patches))
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class PatchParams(Params, prefix="patch_"):
         """The predicted token that the user chose; None if the page chooses one."""
         return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy that explains a token chosen on another page."""
-        return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
+        return self.at_step(token.position + 1, UNCHOSEN if token.against is None else token.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
         """Return a copy that explains the token predicted at a 1-based step, compared with the token ID `second`."""

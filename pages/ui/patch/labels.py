@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import bare, token_label
-from pages.ui.patch.question import Asked
+from attention_atlas.browser.token_labels import label_without_space, token_label
+from pages.ui.patch.question import PatchingPair
 from pages.ui.text.markup import markdown
 from transformer.values.patches import PatchSite, kind_of, stack_of
 from transformer.values.trace import Trace
@@ -29,8 +29,8 @@ def both_sentences(text: str, other: str) -> str:
     """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
     words, others = text.split(), other.split()
     shorter = min(len(words), len(others))
-    start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
-    end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
+    start = next((index for index in range(shorter) if words[index] != others[index]), shorter)
+    end = next((index for index in range(shorter - start) if words[-1 - index] != others[-1 - index]), shorter - start)
     changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
     middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
     return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
@@ -47,14 +47,16 @@ def marks(values: np.ndarray) -> np.ndarray:
     )
 
 
-def token_labels(asked: Asked, site: PatchSite, columns: dict[int, int]) -> list[str]:
+def token_labels(asked: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
     """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
     if stack_of(site) == "decoder":
         return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
     own, other = source_labels(asked.a), source_labels(asked.b)
     return [
-        name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
-        for at, name in enumerate(own)
+        name
+        if index not in columns or other[columns[index]] == name
+        else f"{name} / {label_without_space(other[columns[index]])}"
+        for index, name in enumerate(own)
     ]
 
 

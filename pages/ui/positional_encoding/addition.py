@@ -11,7 +11,7 @@ from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.series import series_colour
-from pages.ui.charts.tables import draw_table, numbered, show_table
+from pages.ui.charts.tables import draw_table, numbered_labels, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
@@ -89,7 +89,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
 
-    table = {"token": numbered(labels), "embedding": norms(text.tokens)}
+    table = {"token": numbered_labels(labels), "embedding": norms(text.tokens)}
     if text.scale != 1:
         table["scaled embedding"] = norms(text.scaled)
     if text.positions is not None:

@@ -77,9 +77,9 @@ STYLE = """<style>
 [data-variant=pills][data-selected=true] { color: inherit !important; }
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
-EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
+EARLY_SCRIPT = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
 # In a narrow window the menu covers the page, but Streamlit closes the menu after a click only on phones.
-CLOSES_MENU = """<script>
+MENU_SCRIPT = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
@@ -91,21 +91,21 @@ def draw() -> None:
     """Render the page that the URL names; called only by app.py, in every script run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
-    st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
-    st.html(CLOSES_MENU, unsafe_allow_javascript=True)
+    st.html(f"<script>{EARLY_SCRIPT}</script>", unsafe_allow_javascript=True)
+    st.html(MENU_SCRIPT, unsafe_allow_javascript=True)
     with ExitStack() as run:
         # Waiting messages have a separate container, so that the elements below do not move when a message appears.
         with st.container(key="waiting"):
             # Sessions that still show an empty screen go first, because a first page takes far
             # less time than a translation.
-            run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
-        ask_again()
+            run.enter_context(SCRIPT_RUNS.with_priority() if is_new() else SCRIPT_RUNS)
+        request_page_again()
         exporter()
         navigate()
 
 
 @st.fragment(run_every=timedelta(days=1))
-def ask_again() -> None:
+def request_page_again() -> None:
     """Make the browser request the page again after a reconnection; the fragment itself is empty.
 
     Without a fragment, a restarted server would not run the page until the first click. That click would be lost,

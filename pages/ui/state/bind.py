@@ -62,8 +62,8 @@ def bind_number(
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
-    shown = min(getattr(session.params(cls), name) if value is None else value, most)
-    return {"min_value": least, "max_value": most, **bind(cls, name, value=shown)}
+    number = min(getattr(session.params(cls), name) if value is None else value, most)
+    return {"min_value": least, "max_value": most, **bind(cls, name, value=number)}
 
 
 def setting(cls: type[Params], **changes: object) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from pages.ui.params.state import EXAMPLES as EXAMPLES
 from pages.ui.params.state import State
 from pages.ui.state.transitions import opened_state, pinned_in_kind, without_the_previous
 from pages.ui.text.sentence_list import SentenceList, sentences_in
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.trace import Kind
 
 # Key of the widget for choosing the device.
@@ -36,13 +36,13 @@ ORIGIN = "_origin"
 # Session-state key that is set when the "Decoding step by step" page has just decoded the translation.
 JUST_DECODED = "_just_decoded"
 # Session-state key of the text that figure captions quote on pages that do not show the sentence.
-QUOTED = "_quoted"
+QUOTED_TEXT = "_quoted"
 # Session-state keys of the open page's name, and of the experiment to embed in saved figures.
-PAGE, CARRIED = "_page", "_carried"
+PAGE, EXPERIMENT = "_page", "_carried"
 # Session-state key of the head that the page shows, whether or not the user has chosen it.
 SHOWN_HEAD = "_shown_head"
 # Session-state key of the user's list of sentences.
-MINE = "_my_sentences"
+SENTENCE_LIST = "_my_sentences"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -79,7 +79,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
     st.session_state[STATE] = state = pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
-    for key in (QUOTED, CARRIED, SHOWN_HEAD):
+    for key in (QUOTED_TEXT, EXPERIMENT, SHOWN_HEAD):
         st.session_state.pop(key, None)
     if write:
         _write_address(state, opened)
@@ -87,9 +87,9 @@ def follow_address(page: str, *, write: bool = True) -> None:
 
 def _without_list(state: State) -> State:
     """Move a slide's sentence list from the state to the session, because the list would make every URL too long."""
-    found = sentences_in(state.of(ListParams).sentences)
-    if found.sentences:
-        st.session_state[MINE] = found
+    sentences = sentences_in(state.of(ListParams).sentences)
+    if sentences.sentences:
+        st.session_state[SENTENCE_LIST] = sentences
     return state.with_params(ListParams())
 
 
@@ -154,14 +154,14 @@ def target() -> str:
     return _state().target
 
 
-def quote(words: str) -> None:
+def set_quoted_text(words: str) -> None:
     """Set the text that figure captions quote instead of the sentence, for this script run."""
-    st.session_state[QUOTED] = words
+    st.session_state[QUOTED_TEXT] = words
 
 
-def quoted() -> str:
+def quoted_text() -> str:
     """Return the text that figure captions quote."""
-    return st.session_state.get(QUOTED, f"Sentence: {text()}")
+    return st.session_state.get(QUOTED_TEXT, f"Sentence: {text()}")
 
 
 def page() -> str:
@@ -169,36 +169,36 @@ def page() -> str:
     return st.session_state[PAGE]
 
 
-def carry(experiment: str) -> None:
+def set_experiment(experiment: str) -> None:
     """Embed an experiment in the figures that this script run shows from now on."""
-    st.session_state[CARRIED] = experiment
+    st.session_state[EXPERIMENT] = experiment
 
 
-def carried() -> str:
+def embedded_experiment() -> str:
     """Return the experiment to embed in figures; empty for none."""
-    return st.session_state.get(CARRIED, "")
+    return st.session_state.get(EXPERIMENT, "")
 
 
 def read_text(typed: str) -> None:
     """Callback of the sentence's text box: set the sentence."""
-    _update(text=valid(typed))
+    _update(text=replace_surrogates(typed))
 
 
 def read_target(typed: str) -> None:
     """Callback of the translation's text box: set the user's own translation."""
-    _update(target=valid(typed))
+    _update(target=replace_surrogates(typed))
 
 
-def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
+def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
     """Return the URL parameters that show a head on another sentence, with all other settings unchanged.
 
     Args:
         text: the sentence; it is read with the model's own translation.
-        kind, chosen: the attention kind, and the selected head with its pins.
+        kind, choice: the attention kind, and the selected head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
-    pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
-    return state.with_params(chosen.unpinned(), pins).to_address()
+    pins = PinParams().pinned(kind, choice.rows, choice.columns)
+    return state.with_params(choice.unpinned(), pins).to_address()
 
 
 def try_sentence(sentence: str) -> None:
@@ -244,7 +244,7 @@ def refill_boxes() -> None:
 
 def sentence_list() -> SentenceList:
     """Return the user's list of sentences; empty if there is none."""
-    return st.session_state.get(MINE, SentenceList())
+    return st.session_state.get(SENTENCE_LIST, SentenceList())
 
 
 def params(cls: type[P]) -> P:
@@ -268,24 +268,24 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
     Args:
         of: the parameter class. Subclasses of `AttentionParams` already include the pins.
     """
-    chosen = params(of)
+    choice = params(of)
     if kind is None or of is not AttentionParams:
-        return chosen
+        return choice
     rows, columns = params(PinParams).of(kind)
-    return replace(chosen, rows=rows, columns=columns)
+    return replace(choice, rows=rows, columns=columns)
 
 
-def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
+def store_attention(choice: AttentionParams, kind: Kind | None = None) -> None:
     """Replace the selected head and, if an attention kind is given, the kind's pins.
 
     Call this only in callbacks or before a page change.
     """
-    if type(chosen) is not AttentionParams:
-        store(chosen)
+    if type(choice) is not AttentionParams:
+        store(choice)
         return
-    store(chosen.unpinned())
+    store(choice.unpinned())
     if kind is not None:
-        store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
+        store(params(PinParams).pinned(kind, choice.rows, choice.columns))
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
@@ -293,9 +293,9 @@ def update_attention(kind: Kind | None = None, of: type[AttentionParams] = Atten
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
-def note_head(chosen: AttentionParams) -> None:
+def note_head(choice: AttentionParams) -> None:
     """Record the head that this script run shows."""
-    st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
+    st.session_state[SHOWN_HEAD] = choice.layer, choice.head, type(choice)
 
 
 def shown_head() -> tuple[AttentionParams, ...]:

@@ -63,8 +63,8 @@ def _asking_the_same(state: State, before: State | None = None) -> State:
     own, asked = chosen[0]
     others = [state.of(cls) for cls in ASKING if cls is not own]
     if before is None:
-        others = [each for each in others if each == each.for_another_translation()]
-    return state.with_params(*(each.asking(asked) for each in others))
+        others = [other for other in others if other == other.for_another_translation()]
+    return state.with_params(*(other.asking(asked) for other in others))
 
 
 def pinned_in_kind(state: State, page: str) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.components.changed_attention import Version, changed_attention
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
@@ -42,4 +42,4 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         "discarded."
     )
     runs, run = reading.runs, EffectRun(reading.run, interventions, draws)
-    save_every_head(lambda: runs.get(run).after, "off")
+    save_trace(lambda: runs.get(run).after, "off")

@@ -36,7 +36,7 @@ def pick_heads(reading: Reading) -> Interventions:
     """Show the switchboard and the controls, and return the chosen interventions."""
     config = reading.translator.config
     params = session.params(OffParams)
-    switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
+    switchboard(reading.trace, HeadSet(params.within(config)), _describe_mode(params))
     # The mode names get most of the width, because they would otherwise not fit on a narrow screen.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     with mode:
@@ -119,6 +119,6 @@ def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, weights, np.nan).transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
 
 
-def _how(params: OffParams) -> str:
+def _describe_mode(params: OffParams) -> str:
     gate = min(params.gate, params.most)
     return "off" if gate == 0 else f"at a gate of {gate:g}"

@@ -41,8 +41,8 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
     """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; an entry may already be a number."""
-    shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
-    return f"[{letters}] = [{', '.join(shown)}]"
+    sizes_text = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
+    return f"[{letters}] = [{', '.join(sizes_text)}]"
 
 
 def token_labels(trace: Trace, letter: str) -> list[str]:
@@ -58,7 +58,7 @@ def stream_points(parts: Sequence[Part], count: int) -> list[str]:
     return ["embeddings", *names]
 
 
-def folded(formula: str) -> str:
+def split_formula(formula: str) -> str:
     """Break a LaTeX formula into lines at each `, \\quad `."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"

@@ -9,18 +9,18 @@ import pytest
 import torch
 
 from tests.conftest import ONE_SHAPE
+from transformer.ablation.decisive_heads import DecisiveHeads, decisive_heads
 from transformer.ablation.effect import effect_of
-from transformer.ablation.estimate import over_draws
-from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
-from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
-from transformer.ablation.telling import DecisiveHeads, decisive_heads
+from transformer.ablation.estimate import mean_over_draws
+from transformer.ablation.importance import concatenated_heads, head_importance, normalised_by_layer
+from transformer.ablation.removal import least_important_first, random_order, removal_curve, without_heads
+from transformer.measurements.importance import ImportanceStatistics, bootstrap, importance_statistics
 from transformer.model.attention import AttentionContext, MultiHeadAttention
 from transformer.model.edits import Edits, edits_of
 from transformer.model.hooks import Hooks
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.transformer import build
 from transformer.running.scoring import gate_gradients, log_probs_of, open_gates, score
-from transformer.surveys.importance import ImportanceStatistics, bootstrap, importance_statistics
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads, draws_of
 from transformer.values.kinds import KINDS
@@ -183,7 +183,9 @@ def test_estimated_head_importance_agrees_with_measured_importance(shipped):
         "The old man gave his dog a bone yesterday.", interventions=Interventions(gates={("cross", 0, 7): 0.0})
     )
     assert off.interventions.gate(("cross", 0, 7)) == 0
-    assert (flattened(found.measured) > 0).any() and (flattened(found.measured) < 0).any(), "both signs exist"
+    assert (concatenated_heads(found.measured) > 0).any() and (concatenated_heads(found.measured) < 0).any(), (
+        "both signs exist"
+    )
 
 
 def test_effect_of_an_intervention_combines_the_results_of_its_model_runs(small_translator):
@@ -221,10 +223,10 @@ def test_suggested_heads_change_the_translation_when_switched_off(shipped):
     text = "The animal didn't cross the street because it was too tired."
     found = decisive_heads(shipped, text)
     assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
-    assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
-    assert found.written != shipped.translate(text).text
+    assert found.translation == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
+    assert found.translation != shipped.translate(text).text
     several = decisive_heads(shipped, "She gave her brother a book yesterday.")
-    assert len(several.heads) == 4 and several.written, "no single one of them does"
+    assert len(several.heads) == 4 and several.translation, "no single one of them does"
     assert decisive_heads(shipped, "I have a dream.") == DecisiveHeads((("cross", 5, 6),), ""), "it never changes"
 
 
@@ -281,12 +283,12 @@ def test_confidence_interval_over_draws_uses_the_t_distribution():
     from scipy import stats
 
     values = np.random.default_rng(2).normal(3, 1, size=(8, 2))
-    found = over_draws(values)
+    found = mean_over_draws(values)
     for column in range(2):
         expected = stats.ttest_1samp(values[:, column], 0).confidence_interval(0.95)
         assert (found.low[column], found.high[column]) == pytest.approx(tuple(expected))
     with pytest.raises(ValueError, match="at least two"):
-        over_draws(values[:1])
+        mean_over_draws(values[:1])
 
 
 def test_removal_curve_removes_heads_cumulatively(small_translator):
@@ -300,7 +302,7 @@ def test_removal_curve_removes_heads_cumulatively(small_translator):
     assert curve.log_probs[0] == pytest.approx(found.log_prob, abs=1e-4)
     assert curve.log_probs[1] == pytest.approx(found.log_prob + max(changes), abs=1e-4)
     assert curve.log_probs[-1] == pytest.approx(
-        float(small_translator.trace(TEXT, TARGET, interventions=without(order)).log_probs.sum()), abs=1e-4
+        float(small_translator.trace(TEXT, TARGET, interventions=without_heads(order)).log_probs.sum()), abs=1e-4
     )
     shuffled = random_order(small_translator.config, 1)
     assert shuffled != order and set(shuffled) == set(order) and shuffled == random_order(small_translator.config, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ONE_SHAPE
-from transformer.ablation.continuation import candidates, continue_from, reread, telling_step
+from transformer.ablation.continuation import candidates, continue_from, default_step, reread
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 TEXT = "The old man reads a book."
@@ -41,7 +41,7 @@ def test_edited_model_continues_from_the_tokens_before_the_chosen_step(shaped_tr
     np.testing.assert_array_equal(after.cross[:, :, 3, 1], 1.0)
     np.testing.assert_array_equal(after.log_probs[:3], before.log_probs[:3])
     found = continue_from(shaped_translator, before, after)
-    assert found.step == telling_step(before, after) == 3
+    assert found.step == default_step(before, after) == 3
     read = [token.id for token in before.predicted_tokens]
     assert [token.id for token in found.written.tokens[:3]] == read[:3]
     # The first token after the prefix is the most likely token in the pass over the whole translation.
@@ -55,10 +55,10 @@ def test_default_step_is_the_first_whose_prediction_changes(shaped_translator, b
     after = reread(shaped_translator, before, changed)
     differs = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0])
     expected = differs[0] if len(differs) else np.abs(after.log_probs - before.log_probs).argmax()
-    assert telling_step(before, after) == expected
+    assert default_step(before, after) == expected
     # Editing a row beyond the translation changes nothing, so the first step is chosen.
     beyond = Interventions(attention={("decoder", 0, 0, 50): {0: 1.0}})
-    assert telling_step(before, reread(shaped_translator, before, beyond)) == 0
+    assert default_step(before, reread(shaped_translator, before, beyond)) == 0
 
 
 @ONE_SHAPE

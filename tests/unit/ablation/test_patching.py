@@ -15,14 +15,14 @@ from transformer.ablation.patching import (
     GridRun,
     PatchingQuestion,
     PatchRun,
-    changes,
-    cone,
     grid_cells,
-    opening_step,
-    partners,
-    patch,
+    influence_cone,
+    partner_positions,
+    patch_interventions,
     question_of,
-    translates_change,
+    step_to_show,
+    steps_of_changed_word,
+    stream_changes,
 )
 from transformer.analysis.word_matching import matched_positions
 from transformer.checkpoints.checkpoint import Checkpoint
@@ -54,15 +54,17 @@ def identical(one, other):
 def test_patching_a_sentence_into_itself_gives_bitwise_identical_output(shaped_translator):
     before = read(shaped_translator, TEXT)
     sites = {place: other for places in PLACES.values() for place, other in places.items()}
-    assert identical(read(shaped_translator, TEXT, patch(sites, before)), before)
+    assert identical(read(shaped_translator, TEXT, patch_interventions(sites, before)), before)
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
-    interventions = patch(PLACES[name], other)
-    moved = changes(before, read(shaped_translator, TEXT, interventions))
-    reached = cone(interventions, shaped_translator.config, len(before.source_tokens), len(before.target_tokens))
+    interventions = patch_interventions(PLACES[name], other)
+    moved = stream_changes(before, read(shaped_translator, TEXT, interventions))
+    reached = influence_cone(
+        interventions, shaped_translator.config, len(before.source_tokens), len(before.target_tokens)
+    )
     for stack, change in moved.items():
         np.testing.assert_array_equal(change[~reached[stack]], 0.0)
     stack = stack_of(next(iter(PLACES[name]))[0])
@@ -74,7 +76,7 @@ def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
 def test_patching_a_whole_layer_makes_later_layers_match_the_other_sentence(shaped_translator):
     other = read(shaped_translator, OTHER)
     encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_tokens))}
-    patched = read(shaped_translator, TEXT, patch(encoder, other))
+    patched = read(shaped_translator, TEXT, patch_interventions(encoder, other))
     np.testing.assert_array_equal(patched.encoder[1:], other.encoder[1:])
     np.testing.assert_array_equal(patched.details["encoder_residual"][2:], other.details["encoder_residual"][2:])
     np.testing.assert_array_equal(patched.log_probs, other.log_probs)
@@ -83,7 +85,7 @@ def test_patching_a_whole_layer_makes_later_layers_match_the_other_sentence(shap
 def test_patching_the_last_encoder_residual_patches_the_encoder_output(shaped_translator):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     depth = shaped_translator.config.encoder_layers
-    patched = read(shaped_translator, TEXT, patch({("encoder.residual", depth, 0, 3): 3}, other))
+    patched = read(shaped_translator, TEXT, patch_interventions({("encoder.residual", depth, 0, 3): 3}, other))
     np.testing.assert_array_equal(patched.encoder, before.encoder)
     keys = [trace.details["cross_keys"] for trace in (patched, before, other)]
     np.testing.assert_allclose(keys[0][:, :, 3], keys[2][:, :, 3], atol=1e-6)
@@ -94,8 +96,10 @@ def test_patching_the_last_encoder_residual_patches_the_encoder_output(shaped_tr
 def test_token_by_token_decoding_applies_the_patches_of_every_step(shaped_translator):
     """Compares decoding with a cache to one pass over the whole translation."""
     other = read(shaped_translator, OTHER)
-    interventions = patch({place: at for places in PLACES.values() for place, at in places.items()}, other)
-    free = shaped_translator.trace("A dog.", interventions=patch({("cross.outputs", 0, 1, 2): 3}, other))
+    interventions = patch_interventions(
+        {place: at for places in PLACES.values() for place, at in places.items()}, other
+    )
+    free = shaped_translator.trace("A dog.", interventions=patch_interventions({("cross.outputs", 0, 1, 2): 3}, other))
     written = shaped_translator.translate_variants(TEXT, [interventions, Interventions()])
     alone = shaped_translator.translate(TEXT, interventions=interventions)
     assert written[0] == alone.tokens
@@ -163,10 +167,10 @@ def test_patching_grid_matches_single_patches(shaped_translator):
     before = read(shaped_translator, TEXT)
     for site, cell in (("encoder.residual", (1, 2)), ("decoder.feed_forward", (0, 3)), ("cross.outputs", (1, 2))):
         found = shaped_translator.get(GridRun(question, site))
-        cells = grid_cells(site, shaped_translator.config, partners(site, before, other, 3))
+        cells = grid_cells(site, shaped_translator.config, partner_positions(site, before, other, 3))
         single = shaped_translator.get(PatchRun(question, tuple(cells[cell].items())))
         assert single.patched == pytest.approx(found.patched[cell], abs=1e-5)
-        trace = read(shaped_translator, TEXT, patch(cells[cell], other))
+        trace = read(shaped_translator, TEXT, patch_interventions(cells[cell], other))
         known = dict(zip(trace.candidate_ids[3].tolist(), trace.candidate_log_probs[3].tolist(), strict=True))
         if set(question.tokens) <= set(known):
             expected = known[question.tokens[0]] - known[question.tokens[1]]
@@ -263,7 +267,7 @@ def test_invalid_patch_name_raises_an_error(name):
 )
 def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, patches, message):
     with pytest.raises(InterventionError, match=message):
-        read(shaped_translator, TEXT, patch(patches, read(shaped_translator, OTHER)))
+        read(shaped_translator, TEXT, patch_interventions(patches, read(shaped_translator, OTHER)))
 
 
 def test_contradictory_patch_settings_raise_an_error(small_translator):
@@ -290,6 +294,6 @@ def test_default_step_differs_most_without_translating_the_changed_word(shipped,
         found = shipped.get(PatchRun(question_of(a, b, step), ()))
         assert difference == pytest.approx(abs(found.other - found.run), abs=1e-3)
     words = [a.target_text[slice(*token.span)].strip() if token.span else "" for token in a.predicted_tokens]
-    assert [words[at] for at in np.flatnonzero(translates_change(a, b))] == changed
-    step = opening_step(a, b, differences)
+    assert [words[at] for at in np.flatnonzero(steps_of_changed_word(a, b))] == changed
+    step = step_to_show(a, b, differences)
     assert (step if step is None else words[step]) == opened

@@ -10,12 +10,12 @@ from tests.pipes import no_pipes, piped
 from transformer.ablation.estimate import Estimate
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.commands.measure import main
-from transformer.commands.progress import Clock
+from transformer.commands.progress import ProgressReport
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.corpus import NO_METRICS
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.removal import RemovalQuality, pairs_digest
 from transformer.running.translator import Translator
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.corpus import NOTHING
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.removal import RemovalQuality, pairs_digest
 from transformer.training.data import read_pairs
 from transformer.values.head_means import sentences_digest
 from transformer.values.kinds import KINDS
@@ -179,11 +179,11 @@ def _nothing():
 def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeypatch, capsys):
     file = tmp_path / "sentences.txt"
     file.write_text("A dog\n" * 6_000, encoding="utf-8")
-    clock = Clock(file, processes=2)
+    clock = ProgressReport(file, processes=2)
     # Two processes finish 240 sentences each in 12 seconds, so 40 sentences a second together.
     for number, now in enumerate((100.0, 100.2, 112.0, 112.2, 124.0, 124.2, 136.0), start=1):
         monkeypatch.setattr("time.monotonic", lambda now=now: now)
-        clock.report(240 * number, NOTHING)
+        clock.report(240 * number, NO_METRICS)
     assert capsys.readouterr().err.splitlines() == [
         "720 of 6,000 sentences, 40 a second, 0:02:12 left",
         "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",

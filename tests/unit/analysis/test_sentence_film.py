@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.sentence_film import sentence_film
-from transformer.analysis.word_links import across, source_words, target_words
+from transformer.analysis.word_links import counterparts, source_words, target_words
 from transformer.values.trace import KINDS
 
 SENTENCE, TRANSLATION, WORD = "The old man reads a book.", "Der alte Mann liest ein Buch.", 2
@@ -101,13 +101,13 @@ def test_film_of_a_pronoun_shows_the_head_that_links_it_to_its_noun(shipped):
 
 def test_film_shows_mask_and_cross_attention_of_the_step_that_writes_the_word(film):
     trace, _, frames = film
-    step = target_words(trace).rows[across(trace)[0][WORD]][0]
+    step = target_words(trace).rows[counterparts(trace)[0][WORD]][0]
     for name, kind in (("mask", "decoder"), ("cross", "cross")):
         frame, (line,) = frames[name], frames[name].lines
         assert (frame.row, frame.kind) == (step, kind)
         assert line.numbers.tolist() == trace.attention(kind)[frame.layer, frame.head, step].tolist()
-        assert line.seen.tolist() == trace.mask(kind)[step].tolist()
-    assert not frames["mask"].lines[0].seen[step + 1 :].any()
+        assert line.allowed.tolist() == trace.mask(kind)[step].tolist()
+    assert not frames["mask"].lines[0].allowed[step + 1 :].any()
 
 
 def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
@@ -122,7 +122,7 @@ def test_film_without_a_chosen_word_shows_the_first_token_and_the_default_heads(
     trace, metrics, frames = film_of(small_translator, -1)
     assert [frames[name].row for name in ("tokens", "scores", "mask", "next")] == [0, 0, 0, 0]
     for name in ("weights", "mask", "cross"):
-        telling = telling_head(trace, metrics[frames[name].kind])
+        telling = clearest_head(trace, metrics[frames[name].kind])
         assert (frames[name].layer, frames[name].head) == (telling.layer, telling.head)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.made_up_traces import made_up_trace
 from tests.properties import few
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.word_links import across, by_word, source_words, target_words, word_links
+from transformer.analysis.word_links import by_word, counterparts, source_words, target_words, word_links
 from transformer.values.trace import KINDS
 
 SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", "mü|de", ".")
@@ -35,13 +35,13 @@ def found(trace):
 @given(traces())
 def test_word_links_are_sorted_and_have_the_weights_of_the_trace(trace):
     links, sides = found(trace), {"source": source_words(trace), "target": target_words(trace)}
-    assert [link.beyond for link in links] == sorted((link.beyond for link in links), reverse=True)
+    assert [link.excess for link in links] == sorted((link.excess for link in links), reverse=True)
     for link in links:
         rows = sides["source" if link.kind == "encoder" else "target"].rows[link.row]
         columns = sides["target" if link.kind == "decoder" else "source"].columns[link.column]
         weights = trace.attention(link.kind)[link.layer, link.head][np.ix_(rows, columns)]
         assert link.weight == pytest.approx(weights.sum(axis=1).mean(), abs=1e-6)
-        assert 0 < link.beyond <= link.weight
+        assert 0 < link.excess <= link.weight
         assert trace.mask(link.kind)[np.ix_(rows, columns)].any()
 
 
@@ -54,7 +54,7 @@ def test_equally_strong_links_keep_their_order_and_word_pairs_have_one_link(trac
     for (before, first), (after, second) in zip(
         zip(links, places, strict=True), zip(links[1:], places[1:], strict=True), strict=False
     ):
-        assert before.beyond > after.beyond or first < second
+        assert before.excess > after.excess or first < second
     assert links == found(trace)
 
 
@@ -64,7 +64,7 @@ def test_word_links_exclude_special_tokens_punctuation_and_neighbouring_words(tr
     links = found(trace)
     for words in (source_words(trace), target_words(trace)):
         assert not any(token.special for tokens in words.tokens for token in tokens)
-        assert words.spoken == (True, True, True, True, False)
+        assert words.has_letters == (True, True, True, True, False)
     assert all(4 not in (link.row, link.column) for link in links)
     assert all(abs(link.row - link.column) > 1 for link in links if link.kind != "cross")
     assert all(link.column < link.row for link in links if link.kind == "decoder")
@@ -104,6 +104,6 @@ def test_words_are_aligned_by_the_highest_mean_cross_attention():
     other[1] = [0, 0.45, 0.45, 0, 0.1, 0, 0]
     other[5] = np.eye(7)[5]
     trace = made_up_trace(SOURCE, TARGET, cross=np.stack([one, other])[None])
-    of_source, of_target = across(trace)
+    of_source, of_target = counterparts(trace)
     assert of_target[1] == 2 and of_source[2] == 1
     assert of_source[4] == -1 and of_target[4] == -1, "punctuation has none"

@@ -5,7 +5,7 @@ import pytest
 
 from transformer.attribution.agreement import agreement
 from transformer.attribution.attribution import METHODS, Target
-from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
+from transformer.measurements.agreement import AgreementStatistics, agreement_statistics
 
 SENTENCE = "The old man is asleep."
 

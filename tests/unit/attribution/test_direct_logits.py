@@ -8,7 +8,7 @@ import torch
 
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.objective import token_ids
 from transformer.attribution.transformed import linear_layer_norm
 from transformer.config import RELATIVE
 
@@ -33,7 +33,7 @@ def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_t
             direct_logits(shaped_trace, weights, targets)
         return
     found = direct_logits(shaped_trace, weights, targets)
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0].numpy()
     taken = [token.id for token in shaped_trace.predicted_tokens]

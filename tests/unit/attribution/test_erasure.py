@@ -7,7 +7,7 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.objective import token_ids
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
@@ -17,7 +17,7 @@ def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_t
 
 
 def test_erasing_a_token_has_the_effect_of_padding(shaped_translator, shaped_trace):
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
     taken = [token.id for token in shaped_trace.predicted_tokens]

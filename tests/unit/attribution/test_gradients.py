@@ -11,16 +11,16 @@ import torch
 
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position, whole_sentence
-from transformer.attribution.frozen import Frozen
+from transformer.attribution.frozen import FrozenFunctions
 from transformer.attribution.frozen_gradient import REMAINDERS
 from transformer.attribution.integrated_gradients import TOLERANCE, integrate
-from transformer.attribution.objective import embed, objective, tokens_of
+from transformer.attribution.objective import embed, objective, token_ids
 
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
 def logits_of(translator, trace):
-    source, prefix = tokens_of(trace, torch.device("cpu"))
+    source, prefix = token_ids(trace, torch.device("cpu"))
     with torch.inference_mode():
         return translator._model(source[None], prefix[None])[0].double().numpy()
 
@@ -48,7 +48,7 @@ def test_doubling_an_embedding_in_a_frozen_run_doubles_its_term(shaped_translato
         factors = torch.ones(1, tokens, 1)
         if column is not None:
             factors[0, column] = 2
-        with Frozen(torch.ones(1, 1, 1)):
+        with FrozenFunctions(torch.ones(1, 1, 1)):
             hidden = model.decode(prefix[None], model.encode((source * factors).requires_grad_(), None))
         return objective(model, hidden, shaped_trace, [target], log_probs=False)[0].item()
 

@@ -9,8 +9,8 @@ import torch
 from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
-from transformer.attribution.graph import Node, attribution_graph, pruned
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.graph import Node, attribution_graph, prune
+from transformer.attribution.objective import token_ids
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
@@ -52,7 +52,7 @@ def test_outgoing_edges_of_a_graph_node_add_up_to_its_value(graph):
 
 @pytest.mark.parametrize("shaped_translator", SHAPES, indirect=True)
 def test_graph_target_value_is_the_difference_of_two_model_logits(graph, shaped_translator, shaped_trace):
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0, 4]
     expected = float(logits[shaped_trace.predicted_tokens[4].id] - logits[17])
@@ -85,7 +85,7 @@ def test_language_model_graph_adds_up_to_the_logit(tiny_language_model):
 
 
 def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
-    found = pruned(graph, 12)
+    found = prune(graph, 12)
     sizes = abs(graph.edges[list(found.edges)])
     assert len(found.nodes) == 12 and found.nodes[-1] == len(graph.nodes) - 1
     assert found.kept == pytest.approx(sizes.sum() / graph.flow) and sizes.min() >= found.threshold
@@ -106,7 +106,7 @@ def test_pair_contributions_add_up_to_the_attention_score(run, shaped_trace, kin
 
 def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
     """In the edited model, only head 1 of the first layer ignores token 2, and only at query 3."""
-    model, (source, prefix) = shaped_translator._model, tokens_of(shaped_trace, torch.device("cpu"))
+    model, (source, prefix) = shaped_translator._model, token_ids(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_tokens[4].id
 
     def logit(edits):

@@ -8,11 +8,11 @@ import pytest
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.contributions import Contributions
 from transformer.attribution.alti import alti, mixing_by_proximity, proximity_shares
-from transformer.attribution.attribution import Explained, Target, every_position, token_groups, whole_sentence
+from transformer.attribution.attribution import Target, TracedRun, every_position, token_groups, whole_sentence
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.norms import norms
 from transformer.attribution.rollout import encoder_rollout, roll_out, rollout
-from transformer.attribution.transformed import Transformed, linear_layer_norm, transformed
+from transformer.attribution.transformed import TransformedVectors, linear_layer_norm, transformed_vectors
 from transformer.attribution.weights import mixing_by_weights, weights
 from transformer.values.trace import KINDS
 
@@ -55,7 +55,7 @@ def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
 
 def explained(trace, weights=None):
     """Wrap a trace for attribution methods that do not run the model."""
-    return Explained(trace, None, weights, *token_groups(trace))
+    return TracedRun(trace, None, weights, *token_groups(trace))
 
 
 def test_rollout_of_one_decoder_layer_matches_a_hand_computed_case(two_layers):
@@ -91,12 +91,12 @@ def test_layer_normalisation_divides_by_the_population_standard_deviation():
 
 def test_alti_proximity_matches_a_hand_computed_case():
     vectors = np.array([[[1.0, 0.0], [0.0, 2.0]]])
-    np.testing.assert_allclose(proximity_shares(Transformed(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
+    np.testing.assert_allclose(proximity_shares(TransformedVectors(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
 
 
 def test_alti_is_undefined_if_no_vector_is_near_the_sum():
     vectors = np.array([[[1.0, 1.0], [-2.0, 0.0]]])
-    assert np.isnan(proximity_shares(Transformed(vectors, vectors.sum(axis=1)))).all()
+    assert np.isnan(proximity_shares(TransformedVectors(vectors, vectors.sum(axis=1)))).all()
 
 
 def test_undefined_rollout_row_affects_only_rows_that_depend_on_it():
@@ -118,7 +118,7 @@ def test_contribution_vectors_add_up_to_the_residual_stream(shaped_translator, s
     stack = "encoder" if kind == "encoder" else "decoder"
     for layer in range(2):
         after = shaped_trace.residual(stack, layer, "cross_attention" if kind == "cross" else "self_attention")[1]
-        found = transformed(shaped_trace, model, kind, layer)
+        found = transformed_vectors(shaped_trace, model, kind, layer)
         np.testing.assert_allclose(found.output, after, atol=1e-5)
         biases = found.output - found.vectors.sum(axis=1)
         if model.config.norm == "pre":

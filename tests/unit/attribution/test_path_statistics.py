@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.surveys.paths import PathStatistics, path_statistics
+from transformer.measurements.paths import PathStatistics, path_statistics
 
 TEXTS = ["The old man is asleep.", "I have a dream."]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import SHAPES
 from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
@@ -10,13 +11,7 @@ from transformer.model.transformer import Transformer
 # Together, these configurations cover every option. The last two are as deep as the shipped model.
 CONFIGS = {
     "pre": {"tied_embeddings": "all"},
-    "post": {
-        "norm": "post",
-        "positions": "sinusoidal_halves",
-        "activation": "gelu",
-        "tied_embeddings": "target",
-        "output_bias": False,
-    },
+    "post": SHAPES["post"],
     "pre, learned": {"positions": "learned", "activation": "silu", "scale_embedding": False, "encoder_layers": 2},
     "post, none": {"norm": "post", "positions": "none", "tied_embeddings": "all", "decoder_layers": 3},
     "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu_tanh", "output_bias": False, "heads": 1},

@@ -7,7 +7,7 @@ import torch
 
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.gradients import LossInputs
-from transformer.backpropagation.norm_placement import fresh_sizes, gradient_sizes
+from transformer.backpropagation.norm_placement import gradient_sizes, initial_gradient_sizes
 from transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(
@@ -35,7 +35,7 @@ def test_gradient_norms_match_autograd(config, parameters, batch):
 
 def test_untrained_post_norm_model_has_its_largest_gradients_in_the_last_layers():
     """Xiong et al., figure 3."""
-    pre, post = (fresh_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
+    pre, post = (initial_gradient_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
     assert post[-2:].mean() > 3 * post[:2].mean()
     assert pre[-2:].mean() < 1.5 * pre[:2].mean()
 
@@ -44,6 +44,8 @@ def test_initialising_weights_does_not_use_the_global_random_generator():
     torch.manual_seed(3)
     expected = torch.rand(3)
     torch.manual_seed(3)
-    one, same = (fresh_sizes(CONFIG, "pre", sentence()) for _ in range(2))
+    one, same = (initial_gradient_sizes(CONFIG, "pre", sentence()) for _ in range(2))
     assert torch.equal(torch.rand(3), expected) and one.loss == same.loss
-    assert fresh_sizes(replace(CONFIG, norm="post"), "pre", sentence()).loss == one.loss, "the rest is the same"
+    assert initial_gradient_sizes(replace(CONFIG, norm="post"), "pre", sentence()).loss == one.loss, (
+        "the rest is the same"
+    )

@@ -91,10 +91,10 @@ def test_backward_stages_are_in_order_with_unique_names(found, chosen):
 
 def test_gradient_summary_matches_all_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
-    assert found.loss == whole.loss and 0 < found.apart < 1e-10
+    assert found.loss == whole.loss and 0 < found.largest_difference < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))
     assert found.sizes.keys() == whole.parameters.keys()
-    np.testing.assert_allclose(found.sent_back.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
+    np.testing.assert_allclose(found.memory_gradients.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
 
 
 def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, found, chosen):

@@ -12,7 +12,7 @@ from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.patching import GridRun, PatchRun, question_of
 from transformer.ablation.removal import RemovalRun
 from transformer.attribution.attribution import METHODS, Target
-from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
+from transformer.commands.verify import DIFFERENT, NOT_POSSIBLE, SAME, main
 from transformer.errors import AtlasError, ExperimentError, InterventionError
 from transformer.experiments.checking import check, check_model
 from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
@@ -124,14 +124,14 @@ def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved)
 
 @pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
 def test_saved_figure_contains_its_experiment(saved, around):
-    assert Experiment.read(around % saved.carried().encode()) == saved
+    assert Experiment.read(around % saved.embedded_text().encode()) == saved
 
 
 @pytest.mark.parametrize("checksum", [b"A\0\0\0", b"=b\0\0", b"A+/=", b"AAAA"])
 def test_checksum_after_an_embedded_experiment_is_ignored(saved, checksum):
     for page in ("", "patch?text=A", "patch?text=AB", "patch?text=ABC"):
         experiment = replace(saved, page=page)
-        assert Experiment.read(experiment.carried().encode() + checksum) == experiment
+        assert Experiment.read(experiment.embedded_text().encode() + checksum) == experiment
 
 
 @pytest.mark.parametrize(
@@ -214,24 +214,24 @@ def test_verification_with_a_different_model_names_both_models(saved):
 
 
 def changed_carried(saved):
-    return Experiment.read(changed(saved, claim(0, "effect", [0.25]))).carried()
+    return Experiment.read(changed(saved, claim(0, "effect", [0.25]))).embedded_text()
 
 
 def test_verify_command_prints_its_results_and_sets_its_exit_status(saved, tmp_path, capsys, monkeypatch, shipped):
     monkeypatch.setattr("transformer.running.translator.Translator.load", lambda *_: shipped)
     same, differs, other = (tmp_path / name for name in ("same.svg", "differs.json", "other.json"))
-    same.write_text(f"<svg>{saved.carried()}</svg>")
+    same.write_text(f"<svg>{saved.embedded_text()}</svg>")
     differs.write_bytes(changed(saved, claim(0, "effect", [0.25])))
     other.write_text(replace(saved, model="abc").to_json())
-    for files, status in (((same,), SAME), ((same, differs), DIFFERS), ((differs, other, same), NOT_POSSIBLE)):
+    for files, status in (((same,), SAME), ((same, differs), DIFFERENT), ((differs, other, same), NOT_POSSIBLE)):
         with pytest.raises(SystemExit) as stopped:
             main([*map(str, files), "--device", "cpu"])
         assert stopped.value.code == status
     slides = tmp_path / "slides.txt"
-    slides.write_text(f"patch?text=A\n# {saved.carried()}\nabout?text=A\n# {changed_carried(saved)}\n")
+    slides.write_text(f"patch?text=A\n# {saved.embedded_text()}\nabout?text=A\n# {changed_carried(saved)}\n")
     with pytest.raises(SystemExit) as stopped:
         main([str(slides), "--device", "cpu"])
-    assert stopped.value.code == DIFFERS
+    assert stopped.value.code == DIFFERENT
     said = capsys.readouterr()
     assert "slides.txt, experiment 1 of 2: Matches to" in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out

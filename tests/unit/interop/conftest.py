@@ -200,7 +200,7 @@ def peer(make_peer) -> Peer:
 
 @pytest.fixture(scope="session")
 def imported_folder(peer, tmp_path_factory) -> Path:
-    from transformer.interop.importing import import_model
+    from transformer.interop.importer import import_model
 
     folder = tmp_path_factory.mktemp("imported") / "en-de"
     import_model(str(peer.folder), folder)

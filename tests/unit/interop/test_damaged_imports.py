@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.damages import damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
 from transformer.errors import CheckpointError
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 
 FILES = (
     "config.json",

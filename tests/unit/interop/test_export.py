@@ -12,8 +12,8 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
 from transformer.commands.translate import main
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 

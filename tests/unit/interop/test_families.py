@@ -13,13 +13,13 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.family_peers import FAMILIES, make_family
 from tests.unit.interop.test_marian import check_parity
 from transformer.analysis.words import word_groups
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.files.paths import ASSETS
 from transformer.interop.families import FAMILIES as TABLE
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 from transformer.interop.vocabularies import read_vocabulary
+from transformer.measurements.matching import second_trace
 from transformer.running.translator import Translator
-from transformer.surveys.matching import read_by_second
 from transformer.values.decoding_settings import DecodingSettings
 
 # Only the first words of each sentence, because the small models have few positions.
@@ -44,7 +44,7 @@ def test_second_model_in_a_comparison_reads_the_same_tokens(family):
     """A model with languages on both sides used to read the text in its first language."""
     *_, translator = family
     trace = translator.trace(MANY[0])
-    found = read_by_second(translator, translator, translator, trace)
+    found = second_trace(translator, translator, translator, trace)
     assert [token.id for token in found.source_tokens] == [token.id for token in trace.source_tokens]
     assert np.array_equal(found.cross, trace.cross)
 
@@ -117,7 +117,7 @@ def test_languages_are_known_without_a_tokenizer_config(tmp_path, family, rows, 
     rows += size
     settings = {"pad_token_id": 1, "eos_token_id": 2, "unk_token_id": 3, "decoder_start_token_id": 2}
     tokenizer, _, named = read_vocabulary(
-        Folder(tmp_path), TABLE[family], settings, {}, (rows, rows), languages, notes := []
+        HuggingFaceFolder(tmp_path), TABLE[family], settings, {}, (rows, rows), languages, notes := []
     )
     assert (len(tokenizer.codes) // 2, named.source.code, notes) == (count, languages[0], [])
     assert tokenizer.begin(f"<<{first}>> >>{first}<< a") == (size,)

@@ -285,7 +285,7 @@ def test_model_is_downloaded_at_the_requested_revision(peer, tmp_path, run_main,
     done = run_main(main, "import", "Some-One/opus-mt-en-ar", "--revision", "v1", "--output", tmp_path / "out")
     assert done.returncode == 0 and "revision abc123" in done.stdout
     assert asked["name"] == "Some-One/opus-mt-en-ar" and asked["revision"] == "v1"
-    assert set(asked["allow_patterns"]) == set(hub.WANTED) and "pytorch_model.bin" not in hub.WANTED
+    assert set(asked["allow_patterns"]) == set(hub.FILE_PATTERNS) and "pytorch_model.bin" not in hub.FILE_PATTERNS
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Some-One/opus-mt-en-ar, revision abc123" in card
 

@@ -14,8 +14,8 @@ from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.errors import CheckpointError
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.recorder import Recorder
 from transformer.running.translator import Translator
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.interop.model_card import read_card
 
 
@@ -12,7 +12,7 @@ def card_of(tmp_path):
 
     def read(text):
         (tmp_path / "README.md").write_bytes(text.encode("utf-8"))
-        return read_card(Folder(tmp_path), "opus-mt-en-fr")
+        return read_card(HuggingFaceFolder(tmp_path), "opus-mt-en-fr")
 
     return read
 

@@ -7,8 +7,8 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.text.tokenizer import train_tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
@@ -56,7 +56,7 @@ def huggingface(gpt2_folder):
 
 @pytest.fixture(scope="session")
 def imported(gpt2_folder, huggingface):
-    return read_gpt2(Folder(gpt2_folder))
+    return read_gpt2(HuggingFaceFolder(gpt2_folder))
 
 
 @pytest.fixture(scope="session")

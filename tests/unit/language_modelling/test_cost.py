@@ -8,7 +8,16 @@ import torch
 
 from transformer.config import decoder_only
 from transformer.files.paths import ASSETS
-from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, Cost, RecordedCosts, cells, keys, slope, slopes
+from transformer.language_modelling.cost import (
+    ATTENTIONS,
+    LENGTHS,
+    Cost,
+    RecordedCosts,
+    cell_count,
+    key_count,
+    slope,
+    slopes,
+)
 from transformer.language_modelling.cost_measurement import MODEL, configuration, measure, measurements, peak_bytes
 from transformer.model.transformer import build
 
@@ -36,7 +45,7 @@ def small(attention):
 )
 def test_number_of_attention_cells_matches_the_formula(attention, length, expected):
     config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
-    assert cells(config, length) == expected
+    assert cell_count(config, length) == expected
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
@@ -45,9 +54,9 @@ def test_measured_memory_matches_the_formula(attention, length):
     model = small(attention)
     found = measure(model, length, repeats=1)
     assert (found.attention, found.length) == (attention, length)
-    assert found.weights == 4 * cells(model.config, length)
+    assert found.weights == 4 * cell_count(model.config, length)
     # Local attention pads the last block to full length.
-    read = -(-length // 16) * 16 if attention == "local" and length > 16 else keys(model.config, length)
+    read = -(-length // 16) * 16 if attention == "local" and length > 16 else key_count(model.config, length)
     assert found.keys_and_values == 2 * 4 * 8 * read
     assert found.seconds > 0
 
@@ -60,7 +69,7 @@ def test_training_stores_no_tensor_larger_than_the_attention_map(attention):
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
         model(None, tokens).sum().backward()
     # Only tensors of shape [B, H, T, S], such as masks and weights.
-    assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
+    assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cell_count(model.config, 48)
 
 
 def test_cost_measurement_skips_lengths_that_need_too_much_memory():
@@ -117,6 +126,6 @@ def test_shipped_cost_measurements_match_the_formula():
     ]
     for each in recorded.costs:
         config = configuration(each.attention)
-        assert each.weights == 4 * cells(config, each.length)
-        assert each.keys_and_values == 2 * 4 * config.d_model * keys(config, each.length)
+        assert each.weights == 4 * cell_count(config, each.length)
+        assert each.keys_and_values == 2 * 4 * config.d_model * key_count(config, each.length)
     assert recorded.model == MODEL

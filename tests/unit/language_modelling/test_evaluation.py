@@ -12,7 +12,7 @@ from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
-from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, split_by_length
 from transformer.language_modelling.scoring import score_text
 from transformer.model.transformer import build
 
@@ -32,7 +32,7 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gpt2_folder, huggingface):
     """In GPT-2, the padding token is an ordinary token."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
-    texts = [*readable(loaded, SENTENCES)[0], "A."]
+    texts = [*split_by_length(loaded, SENTENCES)[0], "A."]
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]
     found = evaluate(loaded, texts)
     total = sum(score.log_prob for score in scores)
@@ -45,7 +45,7 @@ def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gp
 
 
 def test_evaluation_sets_aside_texts_that_are_too_long(trained):
-    assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
+    assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
 @pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
@@ -59,7 +59,7 @@ def test_bigram_probabilities_sum_to_one():
     for before in range(8):
         sums = sum(math.exp(model.log_prob([before, token]) - model.log_prob([before])) for token in range(8))
         assert sums == pytest.approx(1)
-    assert sum(math.exp(model.single([token])) for token in range(8)) == pytest.approx(1)
+    assert sum(math.exp(model.unigram_log_prob([token])) for token in range(8)) == pytest.approx(1)
 
 
 def test_bigram_probability_matches_its_formula():

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.errors import CheckpointError
 
 
@@ -36,7 +36,7 @@ def test_gpt2_files_in_the_old_format_load_as_the_same_model(folder, imported):
         return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}
 
     reweighted(folder, old)
-    model = read_gpt2(Folder(folder)).model
+    model = read_gpt2(HuggingFaceFolder(folder)).model
     for (name, one), (_, other) in zip(model.named_parameters(), imported.model.named_parameters(), strict=True):
         assert torch.equal(one, other), name
 
@@ -74,6 +74,6 @@ def test_invalid_gpt2_folder_gives_a_one_line_error(folder, wrong):
     change, message = WRONG[wrong]
     change(folder)
     with pytest.raises(CheckpointError) as error:
-        read_gpt2(Folder(folder))
+        read_gpt2(HuggingFaceFolder(folder))
     assert message in str(error.value)
     assert "\n" not in str(error.value)

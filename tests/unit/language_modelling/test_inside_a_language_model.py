@@ -13,8 +13,8 @@ from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.stages import stages
 from transformer.checkpoints.checkpoint import Checkpoint
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.config import decoder_only
 from transformer.language_modelling.tracing import trace_reading, trace_text
 from transformer.model.transformer import build
@@ -33,7 +33,7 @@ SHAPES = {
 @pytest.fixture(scope="module", params=SHAPES)
 def loaded(request, sentencepiece_tokenizer, gpt2_folder, huggingface, tmp_path_factory):
     if request.param == "gpt2":
-        found = read_gpt2(Folder(gpt2_folder))
+        found = read_gpt2(HuggingFaceFolder(gpt2_folder))
         model, tokenizer = found.model, found.tokenizer
     else:
         torch.manual_seed(3)

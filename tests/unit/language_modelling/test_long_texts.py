@@ -5,7 +5,7 @@ import torch
 
 from transformer.config import decoder_only
 from transformer.errors import InterventionError, TextError
-from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
+from transformer.language_modelling.attention_map import attention_mask, attention_weights, map_of_text
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
@@ -121,7 +121,7 @@ def test_reading_several_tokens_per_step_matches_one_pass(choices, cuts):
 @kinds
 def test_only_allowed_cells_have_attention_weight(choices):
     model = small(**choices)
-    weights, allowed = attention_weights(model, tokens()), may_look(model.config, LENGTH)
+    weights, allowed = attention_weights(model, tokens()), attention_mask(model.config, LENGTH)
     assert weights.shape[-2:] == allowed.shape
     assert (weights[..., ~allowed] == 0).all()
     assert (weights[..., allowed] > 0).all()

@@ -8,17 +8,17 @@ import torch
 
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
-from transformer.ablation.importance import flattened, head_importance
-from transformer.ablation.removal import least_important_first, without
+from transformer.ablation.importance import concatenated_heads, head_importance
+from transformer.ablation.removal import least_important_first, without_heads
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.learning_curve import FIELDS
 from transformer.commands.lessons import main
 from transformer.errors import LessonError
-from transformer.lessons.claims import measured
-from transformer.lessons.claims.attribution import named_words
+from transformer.lessons.claims import measure_claim
+from transformer.lessons.claims.attribution import compare_words
 from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
-from transformer.lessons.folders import SHIPPED
+from transformer.lessons.folders import SHIPPED_FOLDER
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
 from transformer.model.transformer import build
@@ -61,21 +61,21 @@ def test_masked_cell_counts_match_the_displayed_map(shipped):
     evidence = Evidence(shipped, "She closed her eyes and counted to ten.")
     mask = evidence.view("decoder").mask
     assert len(mask) < len(evidence.trace().decoder_mask)
-    finding = measured("masked_cells", {}, evidence)
+    finding = measure_claim("masked_cells", {}, evidence)
     assert finding.holds and finding.values["steps"] == len(mask) == mask.shape[1]
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
 def test_false_claim_does_not_hold(known):
-    assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
+    assert not measure_claim("job", {"kind": "encoder", "job": "previous"}, known).holds
     # Every head attends to the next token, so no head exceeds the average.
-    assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
-        measured("job", {"kind": "encoder", "job": "next"}, known).values["share"]
+    assert measure_claim("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
+        measure_claim("job", {"kind": "encoder", "job": "next"}, known).values["share"]
     )
 
 
 def test_claim_computes_the_softmax_of_two_scores():
-    finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
+    finding = measure_claim("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
 
@@ -117,27 +117,27 @@ def test_claim_computes_the_softmax_of_two_scores():
 )
 def test_unmeasurable_claim_raises_an_error(evidence, name, parameters, message):
     with pytest.raises(LessonError) as refused:
-        measured(name, parameters, evidence)
+        measure_claim(name, parameters, evidence)
     assert message in str(refused.value)
 
 
 @pytest.mark.thorough
 def test_head_importance_in_lessons_matches_the_page(evidence, importance):
-    changes = flattened(importance.measured)
+    changes = concatenated_heads(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
-    values = measured("head_worth", {}, evidence).values
+    values = measure_claim("head_worth", {}, evidence).values
     assert values["change"] == pytest.approx(changes.min(), abs=1e-5) and values["likelier"] == (changes > 0).sum()
-    clear = measured("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
+    clear = measure_claim("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
     change = importance.measured["decoder"][clear["layer"] - 1, clear["head"] - 1]
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
 def test_claim_removes_heads_in_order_of_importance(evidence, importance, shipped):
-    values = measured("heads_removed", {"count": 10}, evidence).values
+    values = measure_claim("heads_removed", {"count": 10}, evidence).values
     order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
-    assert values["least"] == shipped.trace(TEXT_READ, interventions=without(order[:10])).target_text
-    assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
+    assert values["least"] == shipped.trace(TEXT_READ, interventions=without_heads(order[:10])).target_text
+    assert values["most"] == shipped.trace(TEXT_READ, interventions=without_heads(order[-10:])).target_text
 
 
 def test_broken_claims_are_listed_with_their_steps(copying_translator):
@@ -163,7 +163,7 @@ def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, to
 
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
-        return measured(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
+        return measure_claim(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
 
     found = learned("learned_early", ("2.5e1", 9.0, 30.0), ("1e2", 4.0, 40.0))
     assert found.values["steps"] == 100 and found.values["fraction"] == 1
@@ -177,7 +177,7 @@ def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, to
 def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
     """The ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
-    values = measured("future_disturbs", {}, evidence).values
+    values = measure_claim("future_disturbs", {}, evidence).values
     before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))
     assert after < -750 and values["before"] > 0 == values["after"]
     assert values["times"] == pytest.approx(np.exp(before - after), rel=1e-3)
@@ -203,9 +203,9 @@ def test_repeated_model_run_is_computed_once_per_check(small_translator):
 
 @pytest.mark.thorough
 def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
-    done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
+    done = run_main(main, "check", SHIPPED_FOLDER / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
-    text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")
+    text = (SHIPPED_FOLDER / "02_one_row.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")
     assert done.returncode == 1 and "step 2, figure map: " in done.stderr
@@ -226,7 +226,7 @@ def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
 
 def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
     """The needed word of a German word is the English word whose erasure lowers its probability most."""
-    found = named_words(evidence.of("The animal didn't cross the street because it was too tired."))
+    found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")
     at = [token.text for token in trace.predicted_tokens].index("▁nicht")
@@ -242,5 +242,5 @@ def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
 
 
 def test_claim_that_attended_and_needed_words_differ_fails_if_they_agree(evidence):
-    finding = measured("looked_at_and_needed", {}, evidence.of("I never eat meat."))
+    finding = measure_claim("looked_at_and_needed", {}, evidence.for_sentence("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

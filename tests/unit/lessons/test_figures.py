@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.measured_step import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.runs.inference import CachedRuns
 from tests.properties import few
 from transformer.errors import AtlasError, LessonError
-from transformer.lessons.evidence import JOBS, LATER
+from transformer.lessons.evidence import JOBS, LATER_TOKENS
 from transformer.lessons.figures import FIGURE_VALUES, FIGURES, OTHER_SENTENCE
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
@@ -34,7 +34,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "part": st.sampled_from(["positions", "mask"]),
     "bars": st.sampled_from(tuple(JOBS)),
     "of": st.sampled_from(tuple(JOBS)),
-    "job": st.sampled_from((*JOBS, LATER)),
+    "job": st.sampled_from((*JOBS, LATER_TOKENS)),
     "temperature": st.sampled_from([-1, 0, 0.1, 1.0, 3000.0]),
     **dict.fromkeys(
         ("word", "column", "than", "hide", "hide_other"), st.sampled_from(["have", "dream", "zzz", "the end symbol"])

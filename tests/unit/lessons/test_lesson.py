@@ -5,7 +5,7 @@ import pytest
 from transformer.errors import LessonError
 from transformer.lessons.folders import MAX_BYTES, MAX_STEPS, lesson_files, step_count
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.template import filled
+from transformer.lessons.template import fill
 
 STEP = """
 [[steps]]
@@ -38,7 +38,7 @@ def test_quick_step_count_matches_the_parsed_lesson():
 )
 def test_unreadable_lesson_counts_as_the_maximum_number_of_steps(content, tmp_path, monkeypatch):
     """The list of slides on every page must not fail. The lesson's own page reports the error."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
     assert step_count("mine") == step_count("missing") == MAX_STEPS
 
@@ -109,6 +109,6 @@ def test_unreadable_lesson_file_raises_an_error(tmp_path, name, data, message):
 
 def test_lesson_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
-    assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
+    assert fill("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is a text"):
-        filled("{word:.2f}", values)
+        fill("{word:.2f}", values)

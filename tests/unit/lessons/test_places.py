@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.measured_step import measured_step
 from pages.ui.lessons.tables import figure_table, table_of
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.errors import LessonError
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.result import broken_claims, uncarried_claims
+from transformer.lessons.result import broken_claims, values_not_in_figures
 
 FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have" }'
 
@@ -21,7 +21,7 @@ def first_of(translator, old: str, new: str) -> list[str]:
     assert old in TEXT
     lesson = lesson_of("one", TEXT.replace(old, new, 1))
     assert broken_claims(lesson, translator) == [], "it can be shown"
-    return [each for each in uncarried_claims(lesson, translator) if each.startswith("step 1")]
+    return [each for each in values_not_in_figures(lesson, translator) if each.startswith("step 1")]
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_figure_shows_the_head_that_the_claim_found(shipped):
     """The text used to name one head while the figure showed another."""
     measured = measured_step(shipped, read_lesson(lesson_files()["mask"]).steps[2])
     assert measured.figure["head"] == f"{measured.finding.values['layer']}.{measured.finding.values['head']}"
-    assert uncarried_claims(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []
+    assert values_not_in_figures(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []

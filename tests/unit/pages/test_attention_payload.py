@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention_atlas.browser.payload import browser_payload, payload
-from attention_atlas.browser.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from attention_atlas.browser.wire import MASKED_CODE, STEPS, STEPS_PER_DECIMAL, codes, unpack
 from pages.ui.components.attention_browser import browser_message
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
@@ -29,7 +29,7 @@ def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
 def test_encoded_weights_keep_four_decimal_places():
     weights = np.concatenate([np.random.default_rng(5).random(200_000), [0.0, 1.0, 1e-9, 0.99996, 0.5]])
     sent = codes(weights, np.array(True))
-    received = np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
+    received = np.where(sent <= STEPS_PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
     np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(weights), 4))
     assert np.abs(received - weights).max() < 1.7e-5 and received[-5] == 0 and received[-4] == 1
     np.testing.assert_allclose(rounded(weights), weights, atol=0.5001e-4)
@@ -59,7 +59,7 @@ def test_rows_mostly_on_the_end_symbol_keep_four_decimal_places(trace, left):
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
     resting = replace(trace, encoder=weights.astype(np.float32))
     header, sent = unpacked(payload(resting, "encoder", {}))
-    received = undoubled(header, np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
+    received = undoubled(header, np.where(sent <= STEPS_PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
     np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(resting.encoder), 4))
     shown = received[..., :-1, :-1] / np.maximum(received[..., :-1, :-1].sum(-1, keepdims=True), 1e-12)
     view = view_of(resting, "encoder", special=False)

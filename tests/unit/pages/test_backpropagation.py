@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.backpropagation.entry import WINDOW, _around
+from pages.ui.backpropagation.entry import WINDOW, _window_start
 from pages.ui.backpropagation.gradient import SECTIONS, section_of
 from pages.ui.backpropagation.gradient_matrix import LARGEST, MAX_TERMS, gradient_matrix, terms_table
 from pages.ui.backpropagation.sentences import sentence_of
@@ -57,6 +57,6 @@ def test_table_of_a_long_sum_lists_only_its_largest_terms(shaped_translator, sha
 
 @pytest.mark.parametrize("place", [(0, 0), (5, 100), (39, 255)])
 def test_displayed_window_contains_the_number_and_stays_inside_the_tensor(place):
-    top, left = _around(place, (40, 256))
+    top, left = _window_start(place, (40, 256))
     assert top <= place[0] < top + WINDOW[0] <= 40 and left <= place[1] < left + WINDOW[1] <= 256
-    assert _around((0, 3), (1, 4)) == (0, 0)
+    assert _window_start((0, 3), (1, 4)) == (0, 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pages.ui.attention.looks_most import looks_most
-from pages.ui.bets.bet import MAX_VOTED, settled
+from pages.ui.bets.bet import MAX_VOTE_CHOICES, answer_of_worth
 from pages.ui.change_attention.make_it_say import attempt, make_it_say, word_to_write
 from pages.ui.decoding.next_token import next_token
 from pages.ui.params.bets import BetParams
@@ -30,7 +30,7 @@ def test_attention_bet_uses_the_mean_of_all_heads(reading):
     row = next(
         row
         for row, token in enumerate(reading.trace.predicted_tokens)
-        if f"writes “{token.text.strip('▁')}”" in bet.asks
+        if f"writes “{token.text.strip('▁')}”" in bet.question
     )
     words = reading.trace.cross.mean(axis=(0, 1))[row, :-1]
     assert "newspaper" in bet.choices and len(bet.choices) == len(set(bet.choices))
@@ -53,10 +53,10 @@ def test_token_bet_uses_model_probabilities_and_hides_the_answer(reading):
     probabilities = np.exp(trace.candidate_log_probs[step, 1:5])
     assert sorted(found.shares, reverse=True) == pytest.approx(probabilities.tolist())
     second = reading.tokenizer.texts[trace.candidate_ids[step, 1]].strip("▁")
-    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.asks
-    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.asks
+    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.question
+    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.question
     before = trace.target_text[: trace.predicted_tokens[step].span[0]].strip()
-    assert f"After “{before}”" in bet.asks or not before
+    assert f"After “{before}”" in bet.question or not before
 
 
 def test_answer_to_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
@@ -95,10 +95,10 @@ def test_attempt_to_force_a_word_is_judged_by_the_new_translation():
 def test_vote_offers_the_best_choices_in_their_original_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
-    found = settled(choices, worth, "", worth).for_vote()
-    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTED
+    found = answer_of_worth(choices, worth, "", worth).for_vote()
+    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTE_CHOICES
     assert found.question.choices[found.question.answer] == "b" and found.shares == found.question.worth
-    assert settled(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
+    assert answer_of_worth(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
 def test_bet_ends_with_its_sentence_and_invalid_url_values_are_ignored():

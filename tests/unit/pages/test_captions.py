@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.captions import describe_axes, describe_clearest_head, describe_head, describe_most_focused_head
 from tests.made_up_traces import FIRST, made_up_trace
 from tests.properties import few, many
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
@@ -28,7 +28,7 @@ HABITS = {
 
 
 def described(trace, kind, layer=0, head=0, **view):
-    return what_to_look_for(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
+    return describe_head(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
 
 
 def test_caption_describes_known_heads(copying_translator):
@@ -60,12 +60,12 @@ def test_caption_names_the_strongest_link_of_the_map(small_translator, kind):
 
 def test_caption_states_how_displayed_weights_were_changed(small_translator):
     trace = small_translator.trace("The old man reads a book.")
-    assert "hidden" not in how_to_read(view_of(trace, "encoder"), LANGUAGES)
-    reported = how_to_read(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
+    assert "hidden" not in describe_axes(view_of(trace, "encoder"), LANGUAGES)
+    reported = describe_axes(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
     assert "attention to it is summed" in reported and "scaled up to 1" in reported
-    assert "hatched" in how_to_read(view_of(trace, "decoder"), LANGUAGES)
+    assert "hatched" in describe_axes(view_of(trace, "decoder"), LANGUAGES)
     to_arabic = LANGUAGES._replace(target=language("ar"))
-    said = [how_to_read(view_of(trace, kind), to_arabic) for kind in KINDS]
+    said = [describe_axes(view_of(trace, kind), to_arabic) for kind in KINDS]
     backwards = [kind for kind, text in zip(KINDS, said, strict=True) if "Arabic is read from right to left" in text]
     assert backwards == ["decoder"], "whose columns are of the translation"
 
@@ -79,7 +79,9 @@ def test_caption_escapes_markup_in_the_text(small_translator):
 @pytest.mark.parametrize("kind", KINDS)
 def test_caption_names_the_most_confident_head(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
-    reported = "".join(map(str, sharpest(head_metrics(trace, kind, small_translator.tokenizer.scores))))
+    reported = "".join(
+        map(str, describe_most_focused_head(head_metrics(trace, kind, small_translator.tokenizer.scores)))
+    )
     confidence = head_metrics(trace, kind, small_translator.tokenizer.scores).values["confidence"]
     layer, head = map(int, re.search(r"layer (\d), head (\d)", reported).groups())
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in reported
@@ -87,7 +89,7 @@ def test_caption_names_the_most_confident_head(small_translator, kind):
 
 def test_caption_names_no_most_focused_head_without_a_measured_confidence():
     nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
-    assert sharpest(nothing) == []
+    assert describe_most_focused_head(nothing) == []
 
 
 @st.composite
@@ -128,11 +130,11 @@ def check_captions(found, words, hide):
     kind, trace = found
     view = view_of(trace, kind, words=words, special=not hide)
     metrics = head_metrics(trace, kind, [0.0] * (FIRST + 40))
-    opened = "".join(map(str, telling(trace, metrics, chosen=False)))
-    focus = "".join(map(str, sharpest(metrics)))
+    opened = "".join(map(str, describe_clearest_head(trace, metrics, is_chosen=False)))
+    focus = "".join(map(str, describe_most_focused_head(metrics)))
     most = re.search(r"Most focused head: layer 1, head (\d+). On average, each row puts (\d+)%", focus)
     for head in range(trace.attention(kind).shape[1]):
-        said = what_to_look_for(view, metrics, 0, head)
+        said = describe_head(view, metrics, 0, head)
         habits = {name: match for name, habit in HABITS.items() if (match := re.search(habit, said))}
         assert len(habits) == 1, said
         ((name, match),) = habits.items()
@@ -183,7 +185,7 @@ def test_caption_names_the_exceptions_of_an_unusual_alignment_head():
         " look at **b**." in described(trace, "cross", head=2)
     )
     assert "exception" not in described(trace, "cross", head=0) + described(trace, "cross", head=3)
-    said = "".join(map(str, telling(trace, head_metrics(trace, "cross", [0.0] * 20), chosen=False)))
+    said = "".join(map(str, describe_clearest_head(trace, head_metrics(trace, "cross", [0.0] * 20), is_chosen=False)))
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 

@@ -7,10 +7,16 @@ import pytest
 
 from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
 from pages.ui.compare_heads.across_layers import describe_where
-from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, describe_worth, head_table, headings
-from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
+from pages.ui.compare_heads.all_heads import (
+    IMPORTANCE_NAME,
+    IMPORTANCE_TITLE,
+    describe_importance,
+    head_table,
+    headings,
+)
+from pages.ui.compare_heads.head_scatter import HALF_LABEL_SIZE, LABEL_OFFSETS, RADIUS, head_scatter, name_places
 from pages.ui.compare_heads.similar_heads import branches, dendrogram
-from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
+from pages.ui.measurements.recordings import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import CompareParams, Pin
 from transformer.analysis.alignment import alignment_rows, special_columns
@@ -18,7 +24,7 @@ from transformer.analysis.heads.clustering import average_linkage
 from transformer.analysis.heads.mds import classical_mds
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, head_metrics, metrics_of
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.values.trace import KINDS
 
 FIRST = CompareParams()
@@ -37,7 +43,7 @@ def test_url_restores_a_comparison():
     assert FIRST.to_address() == {} and CompareParams.from_address({}) == FIRST
 
 
-@pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), WORTH, "previous_2"])
+@pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), IMPORTANCE_NAME, "previous_2"])
 def test_url_accepts_every_metric_name(metric):
     allowed = "at most 30 of a to z, 0 to 9 and _, a letter first"
     assert CompareParams.from_address({"compare_metric": metric}).metric == metric, allowed
@@ -89,14 +95,14 @@ def test_scatter_plot_and_dendrogram_label_every_head():
 def test_scatter_plot_labels_do_not_overlap():
     points = np.random.default_rng(5).normal(scale=60, size=(48, 2))
     places = name_places(points)
-    named = [(point, point + PLACES[place]) for point, place in zip(points, places, strict=True) if place]
+    named = [(point, point + LABEL_OFFSETS[place]) for point, place in zip(points, places, strict=True) if place]
     assert 24 < len(named) < 48, "some crowd"
     for number, (_, name) in enumerate(named):
-        assert not (np.abs(points - name) < NAME + RADIUS).all(axis=1).any()
+        assert not (np.abs(points - name) < HALF_LABEL_SIZE + RADIUS).all(axis=1).any()
         others = [other for at, (_, other) in enumerate(named) if at != number]
-        assert not (np.abs(np.array(others) - name) < 2 * NAME).all(axis=1).any()
+        assert not (np.abs(np.array(others) - name) < 2 * HALF_LABEL_SIZE).all(axis=1).any()
     assert name_places(points[:1]) == ["above"]
-    assert name_places(np.zeros((6, 2))) == [*PLACES, "", ""]
+    assert name_places(np.zeros((6, 2))) == [*LABEL_OFFSETS, "", ""]
 
 
 def test_scatter_plot_points_are_outlined_for_both_themes():
@@ -150,9 +156,9 @@ def test_related_table_columns_share_one_heading(small_translator):
     assert [found[name] for name in table.columns[3:]] == [
         ("name", "here"),
         ("name", "on average"),
-        (WITHOUT, "mean"),
-        (WITHOUT, "from"),
-        (WITHOUT, "to"),
+        (IMPORTANCE_TITLE, "mean"),
+        (IMPORTANCE_TITLE, "from"),
+        (IMPORTANCE_TITLE, "to"),
         *(
             (metric, part)
             for metric in dict.fromkeys(m.title for kind in KINDS for m in metrics_of(kind))
@@ -168,9 +174,9 @@ def test_head_table_shows_importance_over_many_sentences_with_its_interval(small
     table = head_table(here, None, worth)
     row = table[(table["kind"] == "Cross attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
     measured = worth.measured["cross"]
-    assert row[f"{WITHOUT}, over 2 sentences"] == measured.mean[2, 1]
+    assert row[f"{IMPORTANCE_TITLE}, over 2 sentences"] == measured.mean[2, 1]
     assert (row["from, over 2 sentences"], row["to, over 2 sentences"]) == (measured.low[2, 1], measured.high[2, 1])
-    assert "averaged over 2 other sentences" in describe_worth(worth)
+    assert "averaged over 2 other sentences" in describe_importance(worth)
 
 
 def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
@@ -183,7 +189,7 @@ def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
 
 @pytest.mark.thorough
 def test_shipped_recordings_belong_to_the_shipped_model(shipped):
-    """Recreate the recordings with the commands in `pages.ui.measured.recorded` whenever the model changes."""
+    """Recreate the recordings with the commands in `pages.ui.measurements.recordings` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)

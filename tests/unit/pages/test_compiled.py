@@ -13,7 +13,7 @@ def chart_page(kind: str) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import CompiledChart
+    from pages.ui.charts.specification import CompiledChart
 
     table = pd.DataFrame({"at": range(2), "value": [0.5, 2.0], "name": ["if", "datum"]})
     bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
@@ -34,8 +34,8 @@ def form_page(large: bool) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import FilledChart
-    from pages.ui.charts.large import enlarged
+    from pages.ui.charts.enlargement import enlarge
+    from pages.ui.charts.specification import FilledChart
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
         base = (
@@ -51,7 +51,7 @@ def form_page(large: bool) -> None:
         line = pd.DataFrame({"value": [max(values)]})
         labels = [f"if {value}" for value in values]
         whole = form(len(values), bars, line).add_params(alt.param(name="labels", value=labels))
-        st.altair_chart(enlarged(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
+        st.altair_chart(enlarge(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
         filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, large=large)
         st.altair_chart(filled, key=f"filled {values}{len(st.session_state)}")
 

@@ -6,7 +6,7 @@ import pytest
 from attention_atlas.browser.wire import unpack
 from pages.ui.decoding.component import with_typed
 from pages.ui.decoding.payload import decoding_payload, shown_nodes
-from pages.ui.decoding.visited import Visited, origin, written_by
+from pages.ui.decoding.visited_translations import VisitedTranslation, decoded_text, origin
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.decoding.texts import MAX_TOKENS
@@ -21,7 +21,7 @@ TEXT = "The old man is reading a newspaper."
 def reported(shipped, traced, params=None, remaining=None):
     params = params or DecodingParams()
     ids = tuple(token.id for token in traced.translation.tokens)
-    own = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), params)
+    own = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     return unpack(
         decoding_payload(traced, remaining or [own], params, shipped.tokenizer, {"number": 1}, (2, 3), LANGUAGES)
     )
@@ -63,8 +63,8 @@ def test_alternative_translations_state_where_they_diverge(shipped):
     other = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=(*ids[:3], second))
     others = tuple(token.id for token in other.translation.tokens)
     remaining = [
-        Visited(ids, first.translation.text, -1.0, DecodingParams()),
-        Visited(others, other.translation.text, -2.0, DecodingParams(forced=(*ids[:3], second))),
+        VisitedTranslation(ids, first.translation.text, -1.0, DecodingParams()),
+        VisitedTranslation(others, other.translation.text, -2.0, DecodingParams(forced=(*ids[:3], second))),
     ]
     assert remaining[1].differs_from(remaining[0]) == 3 and remaining[0].differs_from(remaining[0]) == len(ids)
     header, _ = reported(shipped, other, DecodingParams(forced=(*ids[:3], second)), remaining)
@@ -126,12 +126,12 @@ def test_typed_word_becomes_forced_tokens(shipped):
 def test_page_reports_a_translation_that_is_tokenized_differently_from_its_text(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
-    assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"
+    assert origin(decoded_text(own), DecodingParams(), tokenizer) == "greedy decoding"
     letters = tuple(tokenizer.texts.index(letter) for letter in ("▁", "D", "e", "r"))
     spelt = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=letters)
     assert tokenizer.encode_ids(spelt.translation.text) != [token.id for token in spelt.translation.tokens]
     params = DecodingParams(forced=letters)
-    assert origin(written_by(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
+    assert origin(decoded_text(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
 
 
 def test_empty_translation_is_marked_as_unreadable(shipped):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.change_attention.example import FIRST, SECOND, TRIED, candidates, words_of
+from pages.ui.change_attention.example import FIRST, MAX_TRIED, SECOND, candidates, words_of
 from pages.ui.change_attention.labels import edit_label, what_changed
 from pages.ui.change_attention.next_word import describe_next, next_table, step_table
-from pages.ui.change_attention.resolved import resolve, without_words
+from pages.ui.change_attention.resolution import resolve, without_words
 from pages.ui.params.change_attention import LEFT_OUT, MAX_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
-from pages.ui.text.differences import kept_and_lost, merged_words
+from pages.ui.text.differences import count_kept_words, merged_words
 from transformer.ablation.continuation import continue_from, reread
 from transformer.analysis.words import groups_of, merge_words, word_groups
 from transformer.values.interventions import AS_TRAINED
@@ -103,7 +103,7 @@ def test_example_edits_for_other_sentences_use_long_words(shipped):
         ("yesterday", "gave"),
         ("yesterday", "bone"),
     ]
-    assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
+    assert len(candidates(shipped.trace(EXAMPLES[0]))) == MAX_TRIED and not candidates(shipped.trace("A dog."))
 
 
 def test_edit_labels_number_repeated_words(shipped):
@@ -226,6 +226,6 @@ def test_removed_and_added_words_of_a_translation_are_marked():
 
 
 def test_comparison_of_kept_and_lost_words_ignores_punctuation():
-    assert kept_and_lost("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
-    assert kept_and_lost("a b", "a b.") == (2, []) and kept_and_lost("", "a") == (0, [])
+    assert count_kept_words("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
+    assert count_kept_words("a b", "a b.") == (2, []) and count_kept_words("", "a") == (0, [])
     assert "*b*" not in merged_words("*a*", "*b*").replace("**", "")

@@ -15,25 +15,30 @@ from pages.ui.switch_heads_off.effect import (
     step_chart,
     step_table,
 )
-from pages.ui.switch_heads_off.importance import describe_importance, how_well, importance_table, what_is_written
+from pages.ui.switch_heads_off.importance import (
+    describe_correlation,
+    describe_importance,
+    describe_translation,
+    importance_table,
+)
 from pages.ui.switch_heads_off.removal import (
     GRADIENT,
     MEASURED,
-    can_go,
     describe_origin,
     describe_quality,
     describe_removal,
     quality_table,
+    removable_steps,
     removal_chart,
     removal_table,
 )
 from pages.ui.switch_heads_off.switches import picture
 from pages.ui.text.number_format import typeset
 from transformer.ablation.effect import effect_of
-from transformer.ablation.estimate import over_draws
+from transformer.ablation.estimate import mean_over_draws
 from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import RemovalCurve
-from transformer.surveys.removal import Quality, RemovalQuality
+from transformer.measurements.removal import Quality, RemovalQuality
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_heads
 
@@ -154,7 +159,7 @@ def test_resample_ablation_caption_and_tables_state_the_measured_effect(small_tr
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
-    says, change = describe_effect(effect, off, given=False), over_draws(effect.scores.change)
+    says, change = describe_effect(effect, off, given=False), mean_over_draws(effect.scores.change)
     assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
     assert f"{effect.change:+.2f} nats; 95% interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
@@ -162,7 +167,7 @@ def test_resample_ablation_caption_and_tables_state_the_measured_effect(small_tr
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
-    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
+    assert describe_translation(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
     ends = [
         layer
         for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
@@ -184,7 +189,7 @@ def test_caption_names_the_most_important_head(small_translator):
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
     assert "nats. Without" in says
     assert "nats, and so on. Without" in describe_importance(found, small_translator.config, then=", and so on.")
-    assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
+    assert [describe_correlation(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order",
         "in much the same order",
         "in roughly the same order",
@@ -195,7 +200,9 @@ def test_caption_names_the_most_important_head(small_translator):
 
 def test_quoted_translation_gets_no_second_full_stop(shipped):
     off = Interventions({("cross", 4, 5): 0.0})
-    written = what_is_written(effect_of(shipped, "The animal didn't cross the street because it was too tired.", off))
+    written = describe_translation(
+        effect_of(shipped, "The animal didn't cross the street because it was too tired.", off)
+    )
     assert written.replace("\\", "").endswith("war.”")
 
 
@@ -203,8 +210,8 @@ HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
 
 
 def test_removable_heads_are_counted_up_to_the_first_low_score():
-    assert can_go([1.0, 2.0, 0.9, 3.0], 1.0) == 1
-    assert can_go([1.0, 1.0, 1.0], 1.0) == 2 and can_go([1.0], 1.0) == 0
+    assert removable_steps([1.0, 2.0, 0.9, 3.0], 1.0) == 1
+    assert removable_steps([1.0, 1.0, 1.0], 1.0) == 2 and removable_steps([1.0], 1.0) == 0
 
 
 def test_caption_and_chart_match_the_removal_curves():

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.charts.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import frame, numbered, visible_cells
+from pages.ui.charts.tables import frame, numbered_labels, visible_cells
 from pages.ui.charts.thumbnail import thumbnail
 from pages.ui.text.number_format import formatted, typeset
 from tests.ui.driver import written
@@ -84,7 +84,7 @@ def test_heatmap_table_has_the_numbers_of_the_heatmap():
     assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
     assert frame(VALUES[:1], None, UNTRUSTED, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
-    assert numbered(["x", "x"]) == ["1: x", "2: x"]
+    assert numbered_labels(["x", "x"]) == ["1: x", "2: x"]
 
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from pages.ui.text.hints import MISTAKES, USUAL_WORDS, rare_words, remarks, unknown_characters, unusual_spelling
+from pages.ui.text.hints import (
+    MISTAKES,
+    USUAL_WORDS,
+    describe_likely_errors,
+    rare_words,
+    unknown_characters,
+    unusual_spelling,
+)
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.files.paths import ASSETS
 
@@ -27,7 +34,7 @@ NOT_ES = [
 
 
 def hints(text):
-    return unusual_spelling(text) or remarks(text, "")
+    return unusual_spelling(text) or describe_likely_errors(text, "")
 
 
 @pytest.mark.parametrize("text", EXAMPLES)

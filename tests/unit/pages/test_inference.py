@@ -103,7 +103,7 @@ def asked(text: str) -> list[Run[Any]]:
 
 def test_model_runs_of_several_users_never_overlap(model, watch, monkeypatch):
     # On a busy machine, a run might otherwise take so long that it yields.
-    monkeypatch.setattr(turns, "SLICE", PATIENCE)
+    monkeypatch.setattr(turns, "TIME_SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
         answers: list[Future] = [people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)]
@@ -197,7 +197,7 @@ def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
 )
 def test_long_model_run_yields_to_other_requests(model, monkeypatch, run):
     """Yielding between two steps does not change the result."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     kind, runs = type(run), CachedRuns(model)
     compute = kind.compute
     order: list[str] = []

@@ -13,10 +13,10 @@ from pages.ui.inside_a_layer.norm_and_residual import size_chart, size_table, sp
 from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.inside_a_layer.stage_matrix import shape, sizes, stage_matrix, tokens_table
 from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
-from pages.ui.inside_a_layer.stages import SECTIONS, section_of, square
+from pages.ui.inside_a_layer.stages import SECTIONS, is_square, section_of
 from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.shapes import folded
+from pages.ui.text.shapes import split_formula
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
@@ -56,7 +56,7 @@ def test_displayed_matrix_of_a_stage_matches_its_tensor(shaped_translator, shape
             np.testing.assert_array_equal(drawn.values, array)
         assert len(drawn.rows) == len(drawn.values)
         assert drawn.columns is None or len(drawn.columns) == drawn.values.shape[1]
-        assert folded(stage.formula).count("{") == folded(stage.formula).count("}")
+        assert split_formula(stage.formula).count("{") == split_formula(stage.formula).count("}")
 
 
 def test_every_stage_has_its_own_explanation(shaped_translator, shaped_trace):
@@ -92,7 +92,7 @@ def test_every_explanation_belongs_to_a_stage(shipped, small_config, tokenizer):
 def test_maps_between_tokens_are_square(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights()):
         last = stage.letters.rpartition(", ")[2]
-        assert square(stage) == (last in "ST"), stage.key
+        assert is_square(stage) == (last in "ST"), stage.key
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,12 +14,12 @@ from pages.ui.training_lab.form import settings_of
 from pages.ui.training_lab.own_item import describe_answer
 from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
-from pages.ui.training_lab.shown import moments, newest, spectrum_words
+from pages.ui.training_lab.run_view import describe_latest_event, describe_spectrum, moments
 from pages.ui.training_lab.trainings import BrowserTab, Trainings
 from transformer.commands.tasks import parser
 from transformer.tasks.answer import answer, model_at
 from transformer.tasks.config import TaskConfig
-from transformer.tasks.events import GROKKING, SOLVED, Event, events
+from transformer.tasks.events import MIN_GROKKING_STEPS, MIN_MATCH, Event, events
 from transformer.tasks.registry import TASKS
 from transformer.tasks.spectrum import fourier_spectrum, largest
 from transformer.tasks.task import FIRST_ID
@@ -50,15 +50,15 @@ def test_two_trainings_run_at_once_and_a_third_waits():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(max_active=2, patience=5.0, clock=clock)
     each = [trainings.begin(tab, SMALL) for tab in tabs]
-    assert not any(map(trainings.has_seat, each)), "none was started"
+    assert not any(map(trainings.is_active, each)), "none was started"
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
-    assert [trainings.has_seat(training) for training in each] == [True, False, True, False]
+    assert [trainings.is_active(training) for training in each] == [True, False, True, False]
     # A user who pauses gives up the seat, and joins the end of the queue on resuming.
     each[2].running = False
-    assert trainings.has_seat(each[3])
+    assert trainings.is_active(each[3])
     trainings.start(each[2])
-    assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
+    assert [trainings.is_active(training) for training in each] == [True, False, False, True]
 
 
 def test_training_pauses_when_its_page_is_left():
@@ -67,11 +67,11 @@ def test_training_pauses_when_its_page_is_left():
     first, second = (trainings.begin(tab, SMALL) for tab in (gone, here))
     trainings.start(first)
     trainings.start(second)
-    assert trainings.has_seat(first) and not trainings.has_seat(second)
+    assert trainings.is_active(first) and not trainings.is_active(second)
     clock.now = 4.0
-    assert not trainings.has_seat(second)
+    assert not trainings.is_active(second)
     clock.now = 6.0
-    assert trainings.has_seat(second), "nobody asked for the first one for six seconds"
+    assert trainings.is_active(second), "nobody asked for the first one for six seconds"
     back = trainings.of(gone)
     assert back is first and not back.running
 
@@ -139,8 +139,11 @@ def test_lab_shows_the_chosen_heads_or_those_of_the_first_training_event(run):
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
     chosen = replace(params, cross=1, encoder=8)
     assert shown_heads(run, happened, chosen) == {"encoder": (0, 1), "decoder": (0, 0), "cross": (0, 0)}
-    assert newest(run, happened, NEWEST) == "Step 6 of 6 · z" and newest(run, happened, 3) == "Step 2 of 6 · x"
-    assert newest(run, [], 0) == "Step 0 of 6"
+    assert (
+        describe_latest_event(run, happened, NEWEST) == "Step 6 of 6 · z"
+        and describe_latest_event(run, happened, 3) == "Step 2 of 6 · x"
+    )
+    assert describe_latest_event(run, [], 0) == "Step 0 of 6"
 
 
 def test_caption_states_whether_the_model_answer_is_right(run):
@@ -202,14 +205,16 @@ def test_settings_of_a_recorded_training_reproduce_it(task):
 def test_recorded_modular_training_shows_grokking():
     """Training items are solved over 1,000 steps before held-out items, and few frequencies remain at the end."""
     run = recorded_run("modular")
-    learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= SOLVED)
-    found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= SOLVED)
-    assert found - learned > GROKKING
+    learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= MIN_MATCH)
+    found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= MIN_MATCH)
+    assert found - learned > MIN_GROKKING_STEPS
     says = f"grokking: the held-out items follow at step {found:,}, {found - learned:,} steps after the training items"
     assert says in [event.text for event in events(run)]
     (_, before), (frequencies, after) = (largest(run.snapshots[index].spectrum) for index in (0, -1))
     assert before < 0.25 and after > 0.45
-    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in spectrum_words(run)
+    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in describe_spectrum(
+        run
+    )
 
     # The recorded spectrum matches the recorded weights.
     last = run.snapshots[-1]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.labels import column_labels, disambiguated, place_of, row_labels, titles
+from attention_atlas.browser.labels import column_labels, disambiguate, place_of, row_labels, titles
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.tokens import Token
 
@@ -68,9 +68,9 @@ def test_ellipsis_never_spans_two_words():
 
 
 def test_repeated_labels_are_numbered():
-    assert disambiguated(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
+    assert disambiguate(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
     # "␣the" and "the" count as equal, because a caption omits the space.
-    assert disambiguated(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
+    assert disambiguate(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
 
 
 def test_text_gives_the_position_of_a_repeated_word():

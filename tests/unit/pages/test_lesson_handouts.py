@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.handouts import handout, lesson_file, worksheet
+from pages.ui.lessons.measured_step import measured_step
 from transformer.errors import LessonError
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
@@ -19,7 +19,7 @@ def lesson():
 
 
 def test_student_worksheet_contains_no_answers(shipped, lesson):
-    students, teachers = (sheet(lesson, shipped, answers=answers) for answers in (False, True))
+    students, teachers = (worksheet(lesson, shipped, answers=answers) for answers in (False, True))
     for step in lesson.steps:
         measured = measured_step(shipped, step)
         reveal = measured.plain(step.reveal)
@@ -37,7 +37,7 @@ def test_lesson_file_is_self_contained(shipped, lesson):
 def test_markup_in_a_lesson_is_escaped(shipped, lesson):
     steps = tuple(replace(step, look_for=UNTRUSTED) for step in lesson.steps)
     untrusted = replace(lesson, title=UNTRUSTED, summary=UNTRUSTED, steps=steps)
-    for text in (sheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
+    for text in (worksheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
         assert UNTRUSTED not in text and "<img" not in text
     assert "<" not in measured_step(shipped, steps[0]).markdown(UNTRUSTED).replace("\\<", "")
 
@@ -46,8 +46,8 @@ def test_markup_in_a_lesson_is_escaped(shipped, lesson):
 @pytest.mark.parametrize(
     "write",
     [
-        lambda lesson, model: sheet(lesson, model, answers=False),
-        lambda lesson, model: sheet(lesson, model, answers=True),
+        lambda lesson, model: worksheet(lesson, model, answers=False),
+        lambda lesson, model: worksheet(lesson, model, answers=True),
         lesson_file,
     ],
     ids=["for students", "with answers", "all of it"],
@@ -62,10 +62,10 @@ def test_printed_lesson_names_the_step_that_cannot_be_measured(shipped, lesson, 
     )
     damaged = replace(lesson, steps=(first, second, changed, *others))
     if broken == "figure" and write is not lesson_file:
-        assert printed(damaged, lambda: write(damaged, shipped)) == write(lesson, shipped), "a sheet has no figures"
+        assert handout(damaged, lambda: write(damaged, shipped)) == write(lesson, shipped), "a sheet has no figures"
         return
     with pytest.raises(LessonError, match="step 3: there is no word"):
         write(damaged, shipped)
-    text = printed(damaged, lambda: write(damaged, shipped))
+    text = handout(damaged, lambda: write(damaged, shipped))
     assert "This lesson cannot be printed: step 3: there is no word &#x27;&lt;b&gt;zebra&#x27; in" in text
     assert "<b>" not in text and lesson.title in text and text.endswith("</html>")

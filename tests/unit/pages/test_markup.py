@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, token_label, visible
+from attention_atlas.browser.token_labels import (
+    displayable,
+    entry_label,
+    group_label,
+    isolate,
+    label_without_space,
+    token_label,
+)
 from pages.ui.text.markup import markdown
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
 from transformer.values.tokens import Token
@@ -28,8 +35,8 @@ def test_markdown_shows_text_literally(text, shown):
 
 
 def test_right_to_left_text_is_wrapped_in_isolating_characters():
-    assert isolated("dog, 12") == "dog, 12"
-    assert [isolated(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
+    assert isolate("dog, 12") == "dog, 12"
+    assert [isolate(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
     assert markdown("*שלום*") == "\u2068\\*שלום\\*\u2069"
 
 
@@ -45,13 +52,13 @@ def test_right_to_left_text_is_wrapped_in_isolating_characters():
     ],
 )
 def test_direction_characters_in_a_label_cannot_reverse_other_text(text, shown):
-    assert visible(text) == shown and visible(shown) == shown
+    assert displayable(text) == shown and displayable(shown) == shown
 
 
 def test_every_output_makes_direction_characters_visible():
     assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
-    assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
-    assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
+    assert isolate("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
+    assert markdown(isolate("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
     assert token_label(Token(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
     assert token_label(Token(9, "<0xE2>", (0, 1)), "\u202e") == "<0xE2>"
     assert group_label((Token(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
@@ -72,7 +79,7 @@ def test_word_label_shows_preceding_line_breaks():
     tokens = (Token(9, "<0x0A>", (3, 4)), Token(9, "<0x0A>", (4, 5)), Token(9, "It", (5, 7)))
     assert group_label(tokens, "sun\n\nIt", words=True) == "↵↵It"
     assert group_label(tokens[:2], "sun\n\nIt", words=True) == "↵↵"
-    assert bare("↵↵It") == "It"
+    assert label_without_space("↵↵It") == "It"
 
 
 def test_vocabulary_entry_labels_are_readable(tokenizer):

@@ -95,12 +95,12 @@ def test_decompression_bomb_is_not_unpacked():
 
 
 def test_only_attention_files_in_the_folder_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setenv(files.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(files.FOLDER_VARIABLE, str(tmp_path))
     for name in ("b.npz", "a.json", "c.txt", ".hidden.npz", "<b>.npz"):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "d.npz").mkdir()
     assert files.names() == ["a.json", "b.npz"]
-    monkeypatch.setenv(files.VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv(files.FOLDER_VARIABLE, str(tmp_path / "none"))
     assert files.names() == []
     with pytest.raises(AttentionError, match="x.npz cannot be read"):
-        files.trace_in_folder("x.npz")
+        files.folder_trace("x.npz")

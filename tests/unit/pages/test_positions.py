@@ -7,7 +7,7 @@ from pages.ui.positional_encoding.addition import norm_chart, norm_table
 from pages.ui.positional_encoding.alternatives import learned_products
 from pages.ui.positional_encoding.curves import curves, wave_table
 from pages.ui.positional_encoding.shuffle import moved_tokens, shuffle
-from pages.ui.positional_encoding.shuffled import WITHOUT, times
+from pages.ui.positional_encoding.shuffled_text import NO_POSITIONS, describe_ratio
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
 from transformer.model.sinusoids import sinusoids
@@ -49,7 +49,7 @@ def test_text_with_only_one_order_is_not_shuffled(text):
 def test_shuffled_sentence_has_shuffled_attention_without_positions(small_translator):
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
-    before, after = (small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text))
+    before, after = (small_translator.trace(each, interventions=NO_POSITIONS) for each in (text, mixed.text))
     words = word_groups(before.source_tokens, text)
     moved = moved_tokens(before.source_tokens, after.source_tokens, words, mixed.order)
     assert sorted(moved) == list(range(len(before.source_tokens)))
@@ -58,8 +58,12 @@ def test_shuffled_sentence_has_shuffled_attention_without_positions(small_transl
 
 
 def test_large_factor_is_written_as_a_power_of_ten():
-    assert [times(np.log(factor)) for factor in (1.5, 20, 9_000)] == ["1.5 times", "20.0 times", "9000.0 times"]
-    assert times(40.7) == "about 10¹⁸ times"
+    assert [describe_ratio(np.log(factor)) for factor in (1.5, 20, 9_000)] == [
+        "1.5 times",
+        "20.0 times",
+        "9000.0 times",
+    ]
+    assert describe_ratio(40.7) == "about 10¹⁸ times"
 
 
 def test_learned_positions_come_from_the_model(shaped_translator):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.measured.over_mine import head_table
+from pages.ui.measurements.own_sentences import head_table
 from pages.ui.text.python_lines import effect_lines, effects_lines, head_lines, importance_lines
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.analysis.view import view_of
 from transformer.files.paths import MODEL
-from transformer.surveys.effects import measure_effects
+from transformer.measurements.effects import measure_effects
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 

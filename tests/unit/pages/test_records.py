@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pages.ui.measured.recorded import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
+from pages.ui.measurements.recordings import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
 from transformer.analysis.heads.statistics import Statistics
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pages.ui.text.server_paths import error_text, path_label, without_server_paths
-from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.available_models import FOLDER_VARIABLE
 from transformer.errors import CheckpointError
 from transformer.files.paths import MODEL
 
@@ -15,7 +15,7 @@ from transformer.files.paths import MODEL
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(VARIABLE, str(tmp_path.parent / "gpts"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path.parent / "gpts"))
     return tmp_path
 
 

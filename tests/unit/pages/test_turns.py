@@ -72,7 +72,7 @@ def test_waiting_requests_are_computed_in_one_batch(users):
 
 def test_batch_waits_for_pages_that_are_about_to_make_the_same_request(users, monkeypatch):
     """Without waiting, the model would answer the first page alone and then repeat the work for the second."""
-    monkeypatch.setattr(turns, "GATHER", PATIENCE)
+    monkeypatch.setattr(turns, "BATCH_WAIT", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
     with pages:
@@ -109,7 +109,7 @@ def test_first_page_of_a_user_is_served_before_other_requests(users):
     order = []
 
     def do(name, early):
-        with users.turns.early() if early else users.turns:
+        with users.turns.with_priority() if early else users.turns:
             order.append(name)
 
     with users.turns:
@@ -130,12 +130,12 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
             order.append(name)
 
     for seconds in (PATIENCE, 0.0):
-        monkeypatch.setattr(turns, "SLICE", seconds)
+        monkeypatch.setattr(turns, "TIME_SLICE", seconds)
         with users.turns:
-            users.turns.make_way()
+            users.turns.yield_turn()
             others = [users.arrive(lambda: alone("first")), users.arrive(lambda: alone("second"))]
             for _ in range(2):
-                users.turns.make_way()
+                users.turns.yield_turn()
                 order.append("step")
         for other in others:
             other.result(PATIENCE)
@@ -144,7 +144,7 @@ def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
 
 def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
     """After yielding the model, a request regains the page's turn first, for which it may have to wait."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     computing, drawing, went_on = threading.Event(), threading.Event(), threading.Event()
@@ -153,7 +153,7 @@ def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
         with runs, model:
             computing.set()
             assert drawing.wait(PATIENCE)
-            model.make_way()
+            model.yield_turn()
             went_on.set()
 
     with ThreadPoolExecutor() as people:
@@ -166,9 +166,9 @@ def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
 
 
 def test_yielding_without_a_turn_does_nothing(users, monkeypatch):
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     with users.turns:
-        users.people.submit(users.turns.make_way).result(PATIENCE)
+        users.people.submit(users.turns.yield_turn).result(PATIENCE)
         assert users.waiting() == 1
 
 
@@ -221,8 +221,8 @@ def test_error_releases_the_turn(users):
 
 
 def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
-    monkeypatch.setattr(turns, "AGAIN", 0.01)
+    monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
+    monkeypatch.setattr(turns, "UPDATE_INTERVAL", 0.01)
     said: list[int] = []
     known = threading.Event()
 
@@ -242,7 +242,7 @@ def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
 
 
 def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
     leaves = threading.Event()
 
     def show_place(ahead: int) -> nullcontext[None]:
@@ -252,7 +252,7 @@ def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
         return nullcontext()
 
     users = Users(show_place)
-    monkeypatch.setattr(turns, "AGAIN", 0.01)
+    monkeypatch.setattr(turns, "UPDATE_INTERVAL", 0.01)
     with users.turns:
         gone, stays = users.want(1), users.want(2)
         leaves.set()
@@ -319,12 +319,12 @@ def test_pages_are_rendered_while_the_model_computes_for_one_user():
 def test_error_while_yielding_never_loses_the_turn(users, error):
     """The page may catch the error, or end with it."""
     with pytest.raises(error), users.turns:
-        with pytest.raises(error), users.turns.given_up():
+        with pytest.raises(error), users.turns.released():
             assert not users.waiting()
             raise error
         assert users.waiting() == issubclass(error, Exception)
         raise error
     assert not users.waiting()
-    with users.turns.given_up():
+    with users.turns.released():
         assert not users.waiting(), "there was none to give up"
     assert not users.waiting()

@@ -21,7 +21,7 @@ def test_numeric_guess_is_judged_right_close_or_wrong(value, percent, said):
     asked = Question((), 0, number, percent, whole=isinstance(value, int))
     for guess, judged in said.items():
         found = verdict(asked, guess)
-        assert found is not None and found.says == f"**{judged}.** You said {guess}{'%' if percent else ''}."
+        assert found is not None and found.text == f"**{judged}.** You said {guess}{'%' if percent else ''}."
         assert found.mark == judged.partition(",")[0].lower()
 
 

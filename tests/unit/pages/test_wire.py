@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
+from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_fields
 
 
 def test_packed_message_unpacks_to_the_same_content():
@@ -19,7 +19,7 @@ def test_packed_message_unpacks_to_the_same_content():
 
 def test_adding_a_header_field_keeps_the_rest_of_a_message():
     message = frame({"text": "für", "more": {}}, b"body")
-    assert unframe(with_more(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
+    assert unframe(with_fields(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
 
 
 def test_message_format_has_the_documented_bytes():

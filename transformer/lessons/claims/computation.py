@@ -103,7 +103,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
     The stages are before and after the encoder, then after the encoder with words hidden. First, `hide` and
     `hide_other` are hidden (if given), then every word from every other.
     """
-    sentences = evidence, evidence.of(other)
+    sentences = evidence, evidence.for_sentence(other)
 
     def alike(stage: int, *hidden: tuple[int, ...]) -> float:
         return _cosine(
@@ -114,8 +114,8 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
         )
 
     stages = {"before the encoder": alike(0), "after the encoder": alike(-1)}
-    if named := [each for each in (hide, hide_other) if each]:
-        stages[f"{' and '.join(f'“{each}”' for each in named)} hidden"] = alike(
+    if hidden_names := [each for each in (hide, hide_other) if each]:
+        stages[f"{' and '.join(f'“{name}”' for name in hidden_names)} hidden"] = alike(
             -1,
             *(
                 _positions(sentence, each) if each else ()
@@ -130,7 +130,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
     """Return the first components of a word's vector before the encoder in two sentences, and the vectors' cosine."""
-    vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
+    vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.for_sentence(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
 
@@ -184,5 +184,5 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
     )
 
 
-def _cosine(one: np.ndarray, other: np.ndarray) -> float:
-    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))

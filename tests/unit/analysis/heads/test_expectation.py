@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.analysis.heads.expectation import aligning, alignment_expectation, position_expectation
+from transformer.analysis.heads.expectation import alignment_expectation, alignment_heads, position_expectation
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
 
@@ -25,7 +25,7 @@ def crossed(made_up_trace):
 
 def test_alignment_head_is_expected_to_match_the_other_alignment_heads(crossed):
     view, metrics = crossed("01234", "01234", "02234", "44444")
-    heads, read = aligning(metrics)
+    heads, read = alignment_heads(metrics)
     assert heads.tolist() == [[True, True, True, False]] and not read
     expected = alignment_expectation(view, metrics)
     assert expected.weights[1] == pytest.approx([0, 2 / 3, 1 / 3, 0, 0])

@@ -86,7 +86,7 @@ def test_head_with_the_most_attention_for_a_task_is_shown_on_its_best_sentences(
     found = gallery_of(traces, "a model")
     shown = {each.task: each for each in found.exhibits}["previous"]
     assert (shown.layer, shown.head, shown.rows, shown.sentences) == (0, 1, 10, 2)
-    assert shown.share == pytest.approx(0.75 + 0.25 / 8, abs=1e-4) and shown.does_it
+    assert shown.share == pytest.approx(0.75 + 0.25 / 8, abs=1e-4) and shown.passes
     assert shown.everyone == pytest.approx((shown.share + 1 / 8) / 2, abs=1e-4)
     assert [each.text for each in shown.examples] == sentences[::-1], "the best first"
     best = shown.examples[0]
@@ -121,8 +121,8 @@ def test_language_specific_task_applies_only_to_models_of_that_language(made_up_
     german = {each.task for each in gallery_of([trace], "a model").exhibits}
     french = Languages(language("en"), language("fr"))
     assert german - {each.task for each in gallery_of([trace], "a model", french).exhibits} == {"negation_german"}
-    assert TASK["previous_german"].described(french)[0] == "The French word before"
-    assert all("{" not in words for task in TASKS for words in task.described(french))
+    assert TASK["previous_german"].title_and_meaning(french)[0] == "The French word before"
+    assert all("{" not in words for task in TASKS for words in task.title_and_meaning(french))
 
 
 def test_gallery_without_traces_raises_an_error():
@@ -146,13 +146,13 @@ def test_previous_token_head_does_not_count_as_a_negation_head(made_up_trace):
         return next(each for each in gallery_of([trace], "made up").exhibits if each.task == "negation")
 
     copied = found(previous, previous)
-    assert (copied.share, copied.rule, copied.explained) == (0.5, "previous", 0.5) and not copied.does_it
+    assert (copied.share, copied.rule, copied.explained) == (0.5, "previous", 0.5) and not copied.passes
     special = found(previous, 0.5 * previous + 0.5 * negation)
-    assert special.head == 1 and special.does_it and special.share - special.explained > 0.4
+    assert special.head == 1 and special.passes and special.share - special.explained > 0.4
 
 
 def test_head_always_on_the_end_symbol_does_not_count_as_a_sentence_ending_head(made_up_trace):
     resting = np.eye(4)[[3] * 4]
     trace = made_up_trace(["a", "b", "c"], ["x", "y", "z"], cross=np.array([[resting]]))
     ended = next(each for each in gallery_of([trace], "made up").exhibits if each.task == "finished")
-    assert (ended.rule, ended.explained) == ("resting", 1.0) and not ended.does_it
+    assert (ended.rule, ended.explained) == ("resting", 1.0) and not ended.passes

@@ -6,7 +6,7 @@ import pytest
 from transformer.analysis.heads.metrics import (
     METRICS,
     HeadMetrics,
-    _each_query,
+    _query_metrics,
     average,
     head_metrics,
     is_punctuation,
@@ -69,7 +69,7 @@ def test_metric_list_describes_each_metric_once():
 
 
 def test_metric_list_contains_every_computed_metric(made_up_trace):
-    computed = {name for kind in KINDS for name, _ in _each_query(made_up_trace(SOURCE, TARGET), kind, SCORES)}
+    computed = {name for kind in KINDS for name, _ in _query_metrics(made_up_trace(SOURCE, TARGET), kind, SCORES)}
     assert computed == {metric.name for metric in METRICS}, "METRICS lists what _each_query yields, by the same name"
 
 
