@@ -5,7 +5,7 @@ import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { term } from "../shared/terms.js";
-import { addressOf, KINDS, percent, rowAddress, said } from "./story_links.js";
+import { addressOf, KINDS, linkSentence, percent, rowAddress } from "./story_links.js";
 /** @import { Kind, Link, SideName, StoryMessage, Word } from "./story_links.js" */
 
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */

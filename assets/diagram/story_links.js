@@ -34,7 +34,7 @@ export const percent = (weight) => `${Math.round(100 * weight)}%`;
  * @param {Link} link
  * @param {boolean} looks whether the described word is the one that looks
  */
-export function said(story, [kind, row, column, layer, head, weight], looks) {
+export function linkSentence(story, [kind, row, column, layer, head, weight], looks) {
   const { name, rows, columns } = KINDS[kind];
   const other = looks ? story[columns].words[column] : story[rows].words[row];
   return `${quote(other)} ${percent(weight)}: ${name} layer ${layer + 1}, head ${head + 1}`;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, before, placesOf, rowAddress, said } from "../../assets/diagram/story_links.js";
+import { addressOf, before, linkSentence, placesOf, rowAddress } from "../../assets/diagram/story_links.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
@@ -18,9 +18,9 @@ const STORY = {
 
 describe("a link", () => {
   test("is described by the other word, its share, and its head counted from 1", () => {
-    assert.equal(said(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
-    assert.equal(said(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
-    assert.equal(said(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
+    assert.equal(linkSentence(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
+    assert.equal(linkSentence(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
+    assert.equal(linkSentence(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
   });
 
   test("opens its head with its row pinned", () => {

@@ -272,7 +272,7 @@ def test_page_compares_the_sentences_with_tired_and_wide():
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
     assert difference["values"] == pytest.approx(expected, abs=1e-9)
     test.selectbox("compare_b_kind").set_value("cross").run()
-    assert healthy(test) and len(drawn_maps(test)) == 2 and "No difference can be drawn" in texts(test)
+    assert healthy(test) and len(drawn_maps(test)) == 2 and "The difference cannot be shown" in texts(test)
     assert test.query_params["compare_b"].startswith("cross.")
     test.text_input("compare_a_text").set_value("  ").run()
     assert healthy(test, warned=True) and ["Type a sentence" in warning.value for warning in test.warning] == [True]

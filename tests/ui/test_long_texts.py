@@ -87,7 +87,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
             "2.0 times the bytes (slope 1.00)",
             "2.1 MB",
             "compressed attention takes a third of that",
-            "Keys and values grow with slope 1, the map with slope 2",
+            "Keys and values grow with slope 1 and the map with slope 2",
         ),
         "seconds": ("With full attention, a pass over", "the map with slope 2"),
     }

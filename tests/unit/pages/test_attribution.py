@@ -391,7 +391,7 @@ def test_recorded_agreement_of_methods_is_tabulated_and_described():
 def test_conclusion_follows_from_the_measured_effects():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
     sentence = describe_conclusions(QUESTION, agreement(each, QUESTION.ranked), each)
-    assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
+    assert "without **a**, the log-probability of **x** is 2.00 nats lower" in sentence
     assert "0 of the 1 other methods" in sentence
     each[1] = made("erasure", [-2, -1, 5], [0, 0])
     assert "**x** does not depend on any word alone" in describe_conclusions(
