@@ -22,6 +22,7 @@ from tests.ui.driver import (
     expand,
     figures,
     healthy,
+    messages,
     opened,
     refused,
     same_numbers,
@@ -60,7 +61,7 @@ def test_chosen_parts_are_in_the_address(narrow_app):
 
 def parts_drawing(test):
     """Return the drawing that says which part of the model a stage belongs to."""
-    (drawing,) = (node for node in test.get("bidi_component") if '"stages"' in node.proto.json)
+    ((drawing, _),) = messages(test, "stages")
     return drawing
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import headers, healthy, opened, tell, texts, unescaped
+from tests.ui.driver import headers, healthy, messages, opened, tell, texts, unescaped
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
 
@@ -51,8 +50,7 @@ def test_answer_counts_in_the_score_of_the_bets():
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
-        sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if '"mark"' in node.proto.json]
-        assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
+        assert healthy(test) and [data["mark"] for _, data in messages(test, "mark") if "id" in data] == marks
 
 
 def test_lesson_runs_from_start_to_end():
@@ -210,7 +208,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
     )
     (tmp_path / "broken.toml").write_text("title = 1", encoding="utf-8")
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     test = lessons()
     assert healthy(test, warned=True) and "broken" in test.warning[0].value
     assert r"\<b\>\:red\[Mine\]\<\/b\> \$x\$" in texts(test)
@@ -223,7 +221,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """own(text): the Lessons page, opened at a step of a teacher's own lesson."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")

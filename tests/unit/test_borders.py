@@ -171,7 +171,7 @@ def test_one_function_writes_every_csv():
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in ("to_csv", "to_excel", "savetxt")
     ]
-    assert written == ["pages/ui/charts/saving.py"]
+    assert written == ["pages/ui/charts/downloads.py"]
     assert offenders(pages, of_packages("csv")) == {}
     scripts = [path for path in (ROOT / "assets").rglob("*.js") if path.parent.name != "vendor"]
     assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
@@ -180,7 +180,7 @@ def test_one_function_writes_every_csv():
 # Import of third-party models; it reads files that no other module sees.
 INTEROP = ROOT / "transformer" / "interop"
 # Weights and settings of folders that other programs wrote, within limits.
-FOREIGN_FILES = ROOT / "transformer" / "checkpoints" / "foreign_files.py"
+HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
@@ -189,7 +189,7 @@ def test_nothing_is_unpickled():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
-        if path == FOREIGN_FILES:
+        if path == HUGGINGFACE_FILES:
             assert text.count("torch.load(") == text.count('torch.load(path, map_location="cpu", weights_only=True)')
             continue
         assert "torch.load(" not in text, path.name
@@ -241,7 +241,7 @@ FLOORS = {
         {"attribution", "language_modelling", "training"},
         {"running", "tasks"},
         {"ablation", "interop", "serving", "transformer"},
-        {"lessons", "surveys"},
+        {"lessons", "measurements"},
         {"experiments"},
         {"commands"},
     ],
@@ -253,7 +253,7 @@ FLOORS = {
         {"heads"},
         {"lecture", "reading"},
         {"bets"},
-        {"measured", "shell"},
+        {"measurements", "shell"},
         {page.folder or page.name for page in PAGES.values()} - ABOVE_OTHER_PAGES,
         ABOVE_OTHER_PAGES,
     ],

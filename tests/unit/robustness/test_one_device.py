@@ -96,7 +96,7 @@ def test_only_results_leave_the_device_while_decoding(model, method, capture):
     assert len(steps) == 4
     for step in steps:
         assert step.read.device == step.distribution.log_probs.device == META
-        assert not capture or step.distribution.rows.cross.device == META
+        assert not capture or step.distribution.attention.cross.device == META
 
 
 def test_logit_lens_sends_only_its_results(model):
