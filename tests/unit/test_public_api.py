@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import doctest
-from pathlib import Path
 
 import pytest
 
 import transformer
 from transformer.running import translator
 from transformer.values import cancellation, interventions, run, trace
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_every_public_name_exists():
@@ -28,11 +25,4 @@ def test_every_public_name_exists():
 def test_examples_of_the_docstrings_run(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)
-    assert result.attempted > 0 and result.failed == 0
-
-
-@pytest.mark.parametrize("document", ["library.md"])
-def test_examples_of_a_document_run(document, shipped, monkeypatch):
-    monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
-    result = doctest.testfile(str(DOCS / document), module_relative=False, encoding="utf-8")
     assert result.attempted > 0 and result.failed == 0

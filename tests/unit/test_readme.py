@@ -18,7 +18,7 @@ HOOKS = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/hooks.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/hooks.md", "docs/library.md"])
 def test_python_examples_run_and_print_what_follows_them(name, capsys):
     """The examples of a document share one namespace. A block of text after an example is what it prints."""
     found = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / name).read_text("utf-8"), re.DOTALL)
