@@ -1,4 +1,4 @@
-"""Tests that maps and readouts of the attention browser show the received numbers, on traces with known attention."""
+"""Tests that the attention browser's maps and readouts show the received weights, on traces with known attention."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\
 def known(small_translator) -> Trace:
     """Return a trace with known attention.
 
-    Each encoder head is a different permutation. Decoder heads look evenly at all visible tokens. In cross-attention
-    every row is even except the second, which is a single 1.
+    Each encoder head is a different permutation. Decoder heads attend uniformly to all visible tokens. In
+    cross-attention, the second row puts all weight on one token, and the other rows are uniform.
     """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     layers, heads, size, _ = trace.encoder.shape
@@ -41,7 +41,9 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Return a trace whose encoder heads have a row per weight of VIRIDIS; the last column has the rest of a row."""
+    """Return a trace with one encoder row per weight in VIRIDIS: the weight in the first column, the rest in the
+    last.
+    """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0
@@ -100,12 +102,12 @@ def test_masked_cell_looks_different_from_zero(browse, small_translator, known, 
 
 
 def shade_table() -> np.ndarray:
-    """Return a table of colours, interpolated between the known colours of the scale."""
+    """Return 101 RGB colours, interpolated between the known colours in VIRIDIS."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
-# tests/javascript checks readouts and exports for every kind.
+# tests/javascript checks readouts and exports for every attention kind.
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )
@@ -153,7 +155,7 @@ def test_small_maps_and_their_readouts_show_the_same_weights(browse, small_trans
             if len(around) < 25 or (around != around[0]).any():
                 continue
             weight = next((one for one in (0.0, 1.0) if np.abs(around[0] - VIRIDIS[one]).max() <= 4), None)
-            # Cells with weight 0 fill most of the map.
+            # Most cells have weight 0, so skip most of them.
             if weight is None or (weight == 0.0 and len(seen) > 5 and random.random() < 0.8):
                 continue
             shown.grid.hover(position={"x": x, "y": y})

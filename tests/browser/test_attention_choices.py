@@ -1,4 +1,4 @@
-"""Tests of the attention browser's response to keyboard and pointer."""
+"""Tests of keyboard and pointer input in the attention browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.thorough
 FIRST_HEAD = "#0072b2"
 SECOND_HEAD = "#d55e00"
 CHOSEN = "#ea580c"
-# A sum adds weights that were sent with 16 bits each, so its fourth decimal may be off by one.
+# A displayed sum adds weights that were sent as 16-bit numbers, so its fourth decimal place may be off by one.
 LAST_DECIMAL = 1.01e-4
 
 
@@ -32,12 +32,12 @@ def place(component: Component, rows: int, columns: int, row: int, column: int) 
 
 
 def weights(component: Component) -> np.ndarray:
-    """Return the displayed weights, with NaN for masked ones."""
+    """Return the displayed weights, with NaN in masked cells."""
     return np.array(json.loads(component.save("JSON"))["weights"], dtype=float)
 
 
 def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
-    """Return the pinned cells."""
+    """Return the outlines of the pinned cells in an SVG."""
     return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
 
 
@@ -61,7 +61,7 @@ def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, tra
 
 
 def test_switching_to_words_deselects_a_token_without_a_counterpart(browse, small_translator, trace):
-    """There are fewer words than tokens, so the last token has no counterpart."""
+    """The sentence has fewer words than tokens, so the last token's index has no word."""
     with browse(small_translator, trace, "encoder", in_tokens(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -119,7 +119,7 @@ def test_threshold_hides_weights_and_the_page_states_it(browse, small_translator
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
 def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, trace, name, weight):
-    """Every weight is a quarter."""
+    """All nonzero weights are 1/4, so the colour of one cell identifies the scale."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25
     trace = replace(trace, encoder=even)
@@ -140,7 +140,7 @@ def test_changed_colour_scale_is_stated_on_the_page(browse, small_translator, tr
 
 
 def coloured(component: Component, colour: str) -> int:
-    """Return the number of pixels in the large figure that have this colour at any strength."""
+    """Return the number of pixels in the large figure with this colour, at any opacity."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -148,7 +148,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Return the ends and the strength of a head's lines, from its saved drawing."""
+    """Return the endpoints, width and opacity of each line with this colour, from the SVG export."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -159,7 +159,7 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def crossing(trace) -> Trace:
-    """Return a trace whose head 1 looks at the last token and the first; head 2 looks evenly everywhere."""
+    """Return a trace in which head 1 attends to the last and the first token, and head 2 attends uniformly."""
     encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
     encoder[:, 0] = 0
     encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25
@@ -171,7 +171,7 @@ def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, cr
     with browse(small_translator, crossing, "encoder", in_tokens(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
-        # The token's text occurs on both sides; the first occurrence is on the side that looks.
+        # The token's text occurs on both sides; the first occurrence is on the side of the queries.
         at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
         x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
         everything = coloured(shown, FIRST_HEAD)

@@ -1,4 +1,4 @@
-"""Tests of the attention browser's exports: pictures, numbers, and one HTML file with everything."""
+"""Tests of the attention browser's exports: pictures, tables, and one HTML file with everything."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_saved_drawing_contains_labels_that_did_not_fit_on_the_screen(browse, sm
 
 
 def captions(svg: ElementTree.Element) -> list[str]:
-    """Return the lines under a saved figure: title, sentence, and the changes made to the numbers."""
+    """Return the caption lines of a saved figure: title, sentence, and changes made to the weights."""
     written = texts(svg)
     return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
@@ -85,7 +85,7 @@ def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kin
 
 @pytest.mark.thorough
 def test_no_table_export_contains_a_spreadsheet_formula(visit, server):
-    """Neither the button nor copying exports one."""
+    """Covers both the download button and copying."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -172,7 +172,7 @@ def test_readout_gives_the_sum_of_pinned_rows(browse, small_translator, trace):
 
 
 def places_in_document(shown: Component) -> list[list[float]]:
-    """Return x, y, width and height of figures, readouts and controls, independent of the scroll position."""
+    """Return x, y, width and height of figures, readouts and controls, in document coordinates."""
     return shown.root.evaluate("""root => ["large", "grid", "readout", "note-line", "bar"].map(name => {
         const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
         return [x + scrollX, y + scrollY, width, height];
@@ -192,7 +192,7 @@ def test_pinning_a_token_does_not_move_the_layout(browse, small_translator, trac
 
 @pytest.mark.thorough
 def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """Saving 64 tokens sends no message to the server, and the file opens without a network."""
+    """Saving a 64-token sentence sends nothing to the server, and the saved file opens without a network."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))
@@ -225,7 +225,7 @@ def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_
 
 def test_file_shows_any_text_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
-    # The translation is given, because the model's own would be long and meaningless.
+    # A translation is given, because the model's own translation would be long and meaningless.
     reader.open(f"/encoder_attention?text={quote(text)}&target={quote('</script>')}")
     reader.maps(1)
     reader.wait()

@@ -1,4 +1,4 @@
-"""Tests of the "Change what it looks at" page in a real Chromium, by pointer, controls and keys."""
+"""Tests of the "Change what it looks at" page in Chromium: pointer, controls and keyboard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 PAGE = "/change_attention?text=I+have+a+dream.&layer=1&head=7&edit_kind=cross&words=false"
-# Position of a cell in the third row of that map, on a screen 1440 pixels wide.
+# Pixel position of a cell in the map's third row, on a screen 1440 pixels wide.
 CELL = {"x": 400, "y": 200}
 
 
@@ -18,7 +18,7 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Wait until the address contains these edits and the map shows them."""
+    """Wait until the URL contains edits that match a pattern, and return the edits that the map shows."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)

@@ -16,7 +16,7 @@ SENTENCE = "The old man was reading a newspaper."
 
 
 def step(someone, number):
-    """Wait until this step is shown and no decoding runs."""
+    """Wait until this step is shown and no decoding is in progress."""
     someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for()
 
 
@@ -25,7 +25,11 @@ def strip(someone):
 
 
 def candidate(someone, number):
-    """Return the name of a candidate of the current step, counted from 1."""
+    """Return the text of a candidate at the current step.
+
+    Args:
+        number: rank of the candidate, 1-based.
+    """
     return someone.page.locator(".candidates .name").nth(number - 1).inner_text()
 
 
@@ -69,7 +73,7 @@ def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     keyboard.type(SENTENCE)
     keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("text=The.old"))
-    # The previous sentence was at step 1 too, and stays until this one is decoded.
+    # The previous sentence was also at step 1, and remains on screen until the new one is decoded.
     expect(reader.page.locator(".steps")).not_to_have_attribute("data-drawn", drawn)
     step(reader, 1)
     for _ in range(12):
@@ -182,7 +186,7 @@ def test_tokens_may_be_banned_in_any_order(reader):
         step(reader, 1)
         reader.page.locator(".candidates .ban").nth(banned - 1).click()
         expect(reader.page.locator(".banned-tokens button")).to_have_count(banned)
-    # Bans wait while a decoding runs.
+    # A ban is applied only after the current decoding has ended.
     step(reader, 1)
 
 
@@ -197,7 +201,7 @@ def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
-        # The position must also stay when a hint above appears or disappears.
+        # Applying a setting keeps the focus in the box, even if a hint above the box appears or disappears.
         expect(box).to_be_focused()
 
 
@@ -362,7 +366,7 @@ def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shippe
     tokens = strip(reader)
     reader.page.get_by_role("button", name="Use this translation on all pages").click()
     reader.see("The model now reads")
-    # On this page, the translation is still a sample without forced tokens.
+    # On this page, the translation is still a sample, without forced tokens.
     step(reader, 1)
     assert strip(reader) == tokens
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)

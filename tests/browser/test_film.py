@@ -16,7 +16,7 @@ SENTENCE = "The animal didn't cross the street because it was too tired."
 
 @pytest.fixture
 def film(reader):
-    """Return a function that waits for a frame."""
+    """Return a function that waits until the film shows a given frame."""
 
     def at(frame: int):
         found = reader.page.locator(f".sentence-film[data-drawn$=' {frame}']")
@@ -34,7 +34,7 @@ def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, fil
     reader.page.get_by_role("button", name="New to this? Watch one minute").click()
     film(1)
     expect(reader.page.get_by_role("button", name="Pause")).to_be_visible()
-    # A key stops the film while it plays.
+    # A key press pauses the film.
     keyboard.press("Home")
     expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     for frame in range(2, 6):

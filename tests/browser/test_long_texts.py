@@ -1,4 +1,4 @@
-"""Tests of the "Long texts" page, in a real server and a real Chromium."""
+"""Tests of the "Long texts" page, with a real server and Chromium."""
 
 from __future__ import annotations
 

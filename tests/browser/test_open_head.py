@@ -1,4 +1,4 @@
-"""Tests that a click or a key on anything that represents a head opens this head."""
+"""Tests that a click or a key press on anything that represents a head opens that head."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ CHARTS = "[data-testid=stVegaLiteChart]"
 
 
 def back(reader) -> None:
-    # Streamlit may have two history entries for the head's page: for its opening, and for its address.
+    # Streamlit may add two history entries for the head's page: one on opening, one for the URL parameters.
     for _ in range(2):
         left = reader.page.evaluate("location.href")
         reader.page.go_back()
-        # Within a page the browser goes back a moment later.
+        # Going back within a page takes effect a moment later.
         reader.page.wait_for_function("left => location.href !== left", arg=left)
         if "compare_heads" in reader.page.evaluate("location.href"):
             break
     reader.arrived("compare_heads")
-    # The address changes before the run is requested; the end of the run removes the content of the head's page.
+    # The URL changes before the script run is requested. The head's map disappears when that run ends.
     expect(reader.page.locator(".atlas")).to_have_count(0)
     reader.wait()
 
@@ -110,7 +110,7 @@ def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
 def test_click_on_a_point_opens_the_head(reader):
     points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
     reader.open(SIMILAR)
-    # The same point opens it again, also on a smaller screen.
+    # The same point opens the head again, also on a smaller screen.
     for width, height in ((1440, 900), (1440, 900), (1024, 768)):
         reader.resize(width, height)
         reader.drawn(points.nth(47))

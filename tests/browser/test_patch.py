@@ -1,5 +1,3 @@
-"""The Patch page in a real Chromium."""
-
 from __future__ import annotations
 
 from urllib.parse import quote
@@ -13,7 +11,7 @@ ADDRESS = f"/patch?text={quote('The doctor lost her keys.')}&patch_other={quote(
 
 
 def test_cell_is_dragged_onto_the_other_run(reader):
-    """The other choice, by keyboard, is boxes of Streamlit."""
+    """Keyboard users choose cells in select boxes instead."""
     reader.open(ADDRESS)
     cells = reader.page.locator(".two-runs .cell")
     reader.drawn(cells.first)
@@ -27,7 +25,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
         reader.page.mouse.down()
         reader.page.mouse.move(*end, steps=4)
 
-    # A value stays at its depth.
+    # A cell can be dropped only at its own depth, so this drop has no target.
     drag("1 3 3", "0 2 3")
     expect(reader.page.locator(".cell.over.goal")).to_have_count(0)
     reader.page.mouse.up()
@@ -35,7 +33,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
     expect(reader.page.locator("[data-cell='0 3 2'].over.goal")).to_have_count(1)
     expect(reader.page.locator(".cell.goal")).to_have_count(7)
     reader.page.mouse.up()
-    # The address counts from 1.
+    # The URL is 1-based.
     reader.page.wait_for_function("/patch_layer=4&patch_at=3&patch_partner=4(&|$)/.test(location.search)")
     expect(reader.page.locator(".cell.chosen")).to_have_count(2)
     assert "patch_direction" not in reader.page.url

@@ -1,4 +1,4 @@
-"""Tests that technical words in the components have explanations at their place."""
+"""Tests that technical terms in the components are explained where they appear."""
 
 from __future__ import annotations
 

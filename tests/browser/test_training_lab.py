@@ -1,4 +1,4 @@
-"""End-to-end tests of the "Training lab" page: a Transformer trains in a real server, and a real Chromium shows it."""
+"""End-to-end tests of the "Training lab" page: a Transformer trains on a real server while Chromium shows it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from playwright.sync_api import expect
 
 RECORDED = "/training_lab?text=x"
-# A small training, which ends quickly.
+# A training run that is small enough to end quickly.
 OWN = f"{RECORDED}&lab_task=addition-reversed&lab_width=32&lab_items=8&lab_steps=40"
-# Label of the film that the page opens with.
+# `data-drawn` attribute of the film with which the page opens.
 LEARNED = "recorded addition-reversed 2000"
 
 
 def film(someone, drawn: str):
-    """Return the film, once it shows this text."""
+    """Return the film element, once its `data-drawn` attribute has this value."""
     found = someone.page.locator(f".film[data-drawn='{drawn}']")
     found.wait_for()
     return found
@@ -61,7 +61,7 @@ def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
         reader.see("After step 0 the model answers 047+385")
         reader.page.reload()
         reader.wait()
-        # The training belonged to the tab; its settings and the question are in the address.
+        # The training run belonged to the browser tab; its settings and the question are in the URL.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
 

@@ -20,7 +20,7 @@ PATIENCE = 120
 
 
 def lecturers_path(printed: Callable[[], str]) -> str:
-    """Return the path that the terminal shows to the lecturer last."""
+    """Return the lecturer's URL path that the terminal printed last."""
     deadline = time.monotonic() + PATIENCE
     while not (found := re.findall(r"/vote/lecturer\?\S+", printed())):
         assert time.monotonic() < deadline

@@ -27,7 +27,7 @@ def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
 
 
-# test_open_head.py checks a click on the mark of a chart as well.
+# test_open_head.py checks a click on a chart mark in every test run.
 @pytest.mark.thorough
 def test_click_on_the_bar_of_a_head_opens_the_head(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")

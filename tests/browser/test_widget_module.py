@@ -1,7 +1,7 @@
-"""The notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
+"""Tests the notebook widget's module, loaded from a blob: or data: URL in a page that forbids everything else.
 
-VS Code and Colab draw widgets in frames with such a content security policy. The module may import nothing relative,
-evaluate no text, and fetch nothing.
+VS Code and Colab render widgets in frames with this content security policy. The module must not use relative imports,
+evaluate strings as code, or fetch anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import attention_atlas
 
 POLICY = "default-src 'none'; script-src 'nonce-notebook' blob: data:; style-src 'unsafe-inline'; img-src data: blob:"
 ADDRESS = "https://notebook.example/output"
-# A page that imports the module and gives it a model like anywidget's.
+# HTML page that imports the module and passes it a model with anywidget's interface.
 PAGE = """<!doctype html><title>output</title><body><div id="cell"></div><script nonce="notebook">
 const source = SOURCE, state = STATE, calls = {};
 for (const [kind, text] of Object.entries(state.messages))
