@@ -1,4 +1,4 @@
-"""Tests of every page and every control, driven without a browser, with the shipped model."""
+"""Tests of every page and every control, with the shipped model and without a browser."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_characters_outside_the_vocabulary_are_named():
 
 
 def test_component_messages_contain_only_the_address_of_a_script():
-    """Scripts of half a megabyte used to reach every user with every sentence."""
+    """Scripts of half a megabyte were once sent to every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
@@ -74,7 +74,7 @@ def test_component_messages_contain_only_the_address_of_a_script():
     ],
 )
 def test_menu_shows_the_name_of_the_open_page(monkeypatch, menu, page, title):
-    """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
+    """Covers the first user of a server too, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
     styles = [node.proto.body for node in test.get("html") if "stTopNavSection" in node.proto.body]
@@ -170,7 +170,7 @@ def test_pinned_tokens_are_summed_in_the_table(shipped):
 
 
 def test_browser_receives_a_new_request_only_for_a_changed_choice():
-    """An earlier request must not undo the user's choice in the browser."""
+    """A repeated request would undo the choice that the user has made in the browser since."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
     assert headers(test.run())[0]["asked"] == first
@@ -197,7 +197,7 @@ def test_every_pair_of_heads_can_be_compared(part, kind):
     ("name", "maps"), [("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3), ("worth", 3)]
 )
 def test_every_metric_can_be_mapped(name, maps):
-    """The distance to a token and the alignment apply to some kinds of attention only."""
+    """Distance to a token and alignment are defined only for some attention kinds."""
     test = opened(COMPARE, text="I have a dream.")
     test.selectbox("compare_metric").set_value(name).run()
     assert healthy(test) and test.query_params["compare_metric"] == name
@@ -223,7 +223,9 @@ def test_page_follows_the_links_of_a_word_through_the_layers(shipped):
 
 
 def test_heads_across_the_layers_are_links(shipped):
-    """The part opens at the row that the most telling head links most, and names the strongest head of every layer."""
+    """The section opens at the row with the strongest links of the most telling head, and names the strongest head in
+    each layer.
+    """
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
     row = chooser(test, "compare_row").value
@@ -244,13 +246,13 @@ def test_masked_attention_shows_no_weight_on_later_tokens():
 
 
 def paragraphs(test: AppTest) -> list[list]:
-    """Return the parts of every text that names heads."""
+    """Return the parts of every text that links to heads."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return [data["parts"] for data in sent if "parts" in data]
 
 
 def maps(test: AppTest) -> list[dict]:
-    """Return the maps drawn side by side."""
+    """Return the maps that the page shows side by side."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next(data["sides"] for data in sent if "sides" in data)
 
@@ -469,7 +471,9 @@ def test_a_link_of_a_word_opens_its_head_with_the_row_marked(shipped):
 
 
 def test_untrusted_text_is_shown_literally(narrow_app):
-    """The text is on both sides, so any model will do; tests/unit/robustness/test_any_text.py covers any text."""
+    """The text is both source and translation, so any model will do; tests/unit/robustness/test_any_text.py covers any
+    text.
+    """
     test = opened("pages/encoder_attention.py", text=MIXED, target=MIXED, words="true")
     assert healthy(test) and typed(test) == MIXED
     assert not any(markup in unescaped(test) for markup in MARKUP)
@@ -505,7 +509,7 @@ def test_too_long_text_is_reported_and_kept():
 def test_device_menu_appears_if_there_are_several_devices(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]
-    # A second device, which is full.
+    # Simulate a second device whose memory is full.
     ones = torch.ones
 
     def on_a_full_device(*size, device="cpu"):
@@ -556,7 +560,7 @@ def test_damaged_model_causes_a_single_error_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))
-    # The lesson list reads no model.
+    # The lesson list needs no model.
     for page in (each.script for name, each in ALL_PAGES.items() if each.needs == "translator" and name != "lessons"):
         test = opened(page)
         assert not test.exception

@@ -1,4 +1,4 @@
-"""Tests of the Backpropagation page with a narrow model; its numbers are compared with that model's own."""
+"""Tests of the Backpropagation page with the narrow model; expected gradients are computed with the same model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def app(**address: str) -> AppTest:
 
 
 def numbers(test: AppTest) -> dict[str, str]:
-    """Return the values of the metrics, as Python parses them."""
+    """Return the metrics on the page by label, with minus signs that Python can parse."""
     return {metric.label: metric.value.replace("−", "-") for metric in test.metric}
 
 
 def title(test: AppTest) -> str:
-    """Return the title of the gradient on screen."""
+    """Return the title of the displayed gradient."""
     box = chooser(test, "backward_number")
     return box.format_func(box.value)
 
 
 @pytest.fixture(scope="module")
 def listed(narrow):
-    """Return all listed gradients of layer 2, head 5."""
+    """Return the gradients that the page lists for layer 2, head 5."""
     batch = sentence_batch(narrow.trace(DREAM, **GIVEN))
     return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
 

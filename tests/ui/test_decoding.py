@@ -16,7 +16,7 @@ TEXT = "I have a dream."
 
 
 def opened(**address: str) -> AppTest:
-    """Return the page, opened with an address."""
+    """Open the Decoding page with URL parameters."""
     return driver.opened(PAGE, **{"text": TEXT, **address})
 
 
@@ -133,6 +133,6 @@ def test_methods_are_compared_only_after_the_section_is_opened(shipped, monkeypa
     (table,) = test.dataframe
     assert list(table.value["German"])[0] == shipped.translate(TEXT, DecodingSettings()).text and len(table.value) == 5
     assert (table.value["log-probability"] < 0).all()
-    # A single run of so short a search would measure the effects of the previous run.
+    # No durations are shown, because a single run of this short search would mostly measure effects of earlier runs.
     assert "ms" not in table.value and "Times are not shown" in "".join(caption.value for caption in test.caption)
     assert list(table.value["hypotheses"]) == [1, 4, 1, 1, 1]

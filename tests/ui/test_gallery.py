@@ -41,7 +41,9 @@ def test_every_exhibit_is_shown_with_links_to_its_sentences():
 
 
 def test_invalid_click_opens_nothing():
-    """tests/browser/test_open_head.py checks clicks; AppTest does not follow page changes with an address."""
+    """tests/browser/test_open_head.py checks valid clicks, because AppTest does not follow page changes with URL
+    parameters.
+    """
     test = opened(PAGE)
     for value in ("<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}):
         send(test, component(test), "open", value)

@@ -1,4 +1,4 @@
-"""Tests of Compare heads and Inside a layer with a random language model, driven without a browser."""
+"""Tests of "Compare heads" and "Inside a layer" with a random language model, without a browser."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLACES = [
     *((COMPARE, {"compare_part": part}) for part in PAGES["compare_heads"].parts),
     *((INSIDE, {"inside_part": part}) for part in PAGES["inside_a_layer"].parts),
 ]
-# Figures of each part: Plotly's, then Altair's.
+# Number of figures per part of the page: Plotly, then Altair.
 FIGURES = {
     "heads": (0, 1),
     "similarity": (0, 2),
@@ -64,19 +64,19 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(page: str, **address: str) -> AppTest:
-    """Return a page with the small model, opened with an address."""
+    """Open a page with the small language model."""
     there = {"text": "Hello.", "subject": "language_model", "lm_model": "tiny", "lm_text": "The dog", "lm_length": "6"}
     return driver.opened(page, **{**there, **address})
 
 
 def sent(test: AppTest, key: str) -> list[dict]:
-    """Return the message of every component that has a key."""
+    """Return the component messages that contain a key."""
     each = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return [data for data in each if key in data]
 
 
 def words(test: AppTest) -> str:
-    """Return all text on the page."""
+    """Return all text on the page, including the labels of widgets."""
     widgets = [
         *test.selectbox,
         *test.button,

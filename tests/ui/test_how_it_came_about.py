@@ -23,7 +23,7 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
     drawn = pruned(graph, 12)
     edges = list(drawn.edges)
     shown = table(test, "from", "to", "adds, predicted", "adds, measured")
-    # The edges from the biases come last, and are not cut.
+    # Edges from bias nodes come last, and are never left out.
     cut, biases = shown.iloc[: len(edges)], shown.iloc[len(edges) :]
     same_numbers(cut["adds, predicted"], graph.edges[edges])
     same_numbers(cut["adds, measured"], path_effects(run, target, graph.paths(edges)))
@@ -48,7 +48,7 @@ def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
         graph_query="4",
         graph_key="4",
     )
-    # The link to the head pins the row of this cell; addresses count positions from 0.
+    # The link to the head pins the row of this cell; URLs count positions from 0.
     assert "cross_rows=3" in texts(test)
     score = float(shipped.trace(DREAM, details=True).detail("cross", "scores")[3, 1, 3, 3])
     assert healthy(test)

@@ -36,12 +36,12 @@ from transformer.model.sinusoids import sinusoids
 from transformer.text.languages import LANGUAGES
 
 PAGE = "pages/inside_a_layer.py"
-# Figures of each part: Plotly's, then Altair's.
+# Number of figures per part of the page: Plotly, then Altair.
 FIGURES = {"stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (2, 0)}
 
 
 def app(page: str = PAGE, **address: str) -> AppTest:
-    """Return the app, opened at a page with a sentence."""
+    """Open a page with the sentence DREAM."""
     return opened(page, **{"text": DREAM, **address})
 
 
@@ -59,7 +59,7 @@ def test_chosen_parts_are_in_the_address(narrow_app):
 
 
 def parts_drawing(test):
-    """Return the drawing that says which part of the model a stage belongs to."""
+    """Return the drawing that marks the part of the model to which a stage belongs."""
     (drawing,) = (node for node in test.get("bidi_component") if '"stages"' in node.proto.json)
     return drawing
 
@@ -92,7 +92,7 @@ def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
             whole = stage.array.reshape(stage.array.shape[-2:])
             if shown.shape == whole.shape and np.isfinite(whole).all():
                 masked = shown == "masked"
-                # Numbers beside masked ones have six decimals.
+                # In a table with masked cells, numbers have six decimal places.
                 np.testing.assert_allclose(
                     np.where(masked, 0, shown).astype(float), whole, rtol=0, atol=5e-7 if masked.any() else 0
                 )
@@ -138,10 +138,10 @@ def test_every_number_input_accepts_its_limits(narrow_app, page, part, names):
         for value in page.limits(name):
             test.number_input(key).set_value(value).run()
             assert test.query_params.get(key) == str(value)
-            # Two contradictory numbers are named; the box with the limit stays.
+            # The page names two contradictory numbers, and keeps the box at its limit.
             fits = key not in ("architecture_d_model", "architecture_heads")
             assert healthy(test, warned=refused(test) and not fits), (key, value)
-        # The next number is combined with the default values.
+        # Restore the default, so that the next number is combined with default values.
         test.number_input(key).set_value(usual)
 
 
@@ -222,7 +222,7 @@ def test_cell_links_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
-    # AppTest does not follow page changes; the browser test does.
+    # AppTest does not follow page changes, so switch the page here; a browser test covers the link.
     test.switch_page("pages/positional_encoding.py").run()
     names = ("width", "first", "second")
     assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 3, 4]
@@ -271,7 +271,7 @@ def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
-    # AppTest does not follow page changes; the browser test does.
+    # AppTest does not follow page changes, so switch the page here; a browser test covers the link.
     test.switch_page(PAGE).run()
     assert healthy(test) and test.segmented_control("inside_part").value == "cell"
     assert test.segmented_control("inside_kind").value == kind

@@ -42,17 +42,17 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(**address: str) -> AppTest:
-    """Return the page with the small model, opened with an address."""
+    """Open the page with the small language model."""
     return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
 
 
 def everything(test: AppTest) -> str:
-    """Return all text of the page, including code and help."""
+    """Return all text on the page, including code and help texts."""
     return "\n".join(str(getattr(each, "proto", "")) for each in test._tree).replace("\\", "")
 
 
 def map_of(test: AppTest) -> dict:
-    """Return the message that the attention browser received."""
+    """Return the header of the message that the attention browser received."""
     (header,) = headers(test)
     return header
 
@@ -116,7 +116,7 @@ def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
 
 def test_empty_text_is_continued(loaded):
     test = opened(lm_text="", lm_length="5")
-    # An address keeps an empty text.
+    # The URL keeps an empty text.
     assert healthy(test) and typed(test, "beginning") == ""
     found = continue_text(loaded.model, loaded.tokenizer, "", DecodingSettings(), limit=5)
     assert map_of(test)["texts"]["target"] == found.text
@@ -136,7 +136,7 @@ def test_too_long_text_is_reported_and_kept(text):
 
 
 def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_path, monkeypatch):
-    """Holds for a working model and for a damaged one."""
+    """Covers a working model and a damaged model."""
     test = opened()
     driver.expand(test)
     assert "from the folder" in texts(test) and "load_language_model(Path(" in everything(test)

@@ -23,17 +23,19 @@ LISTED = {"slides": str(SLIDES)}
 
 
 def bar(test):
-    """Return the lecturer's controls."""
+    """Return the component with the lecturer's controls."""
     return next(node for node in test.get("bidi_component") if node.proto.json and "stepped" in node.proto.json)
 
 
 def received(test):
-    """Return the message that the controls received."""
+    """Return the message that the lecturer's controls received."""
     return json.loads(bar(test).proto.json)
 
 
 def act(test, what, **more):
-    """Send an action; AppTest does not follow the second page change that a slide may cause."""
+    """Send an action of the lecturer's controls. AppTest does not follow the second page change that a slide may
+    cause.
+    """
     send(test, bar(test), "act", {"what": what, **more})
     return test
 
@@ -59,7 +61,7 @@ def test_added_slide_keeps_the_experiment_of_its_page():
 
 @pytest.mark.thorough
 def test_lesson_table_has_large_text_in_lecture_mode():
-    """Outside lecture mode it is a canvas with type too small for the last row."""
+    """Outside lecture mode the table is a canvas, with text too small for the last row of a lecture hall."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
     assert healthy(test) and len(test.dataframe) == 1 and not test.table
@@ -78,7 +80,7 @@ def test_presented_map_is_restored_from_its_address(page):
 
 
 def test_slide_names_only_parameters_of_its_own_page():
-    """A session keeps the parameters of all pages, so the address of one page has those of the others too."""
+    """A session keeps the parameters of all pages, so a page's URL also contains parameters of other pages."""
     kept = {
         "text": DREAM,
         "layer": "5",
@@ -143,11 +145,12 @@ def test_slides_are_collected_opened_and_left():
 
 
 def test_slide_keeps_its_pins():
-    """Opening a slide sets its sentence, which must not remove the slide's pins."""
+    """Opening a slide sets the sentence, which must not remove the slide's pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
-    # Old lists have pins without a kind: they belong to the slide's page, not to the one that is left.
+    # Old slide lists have pins without an attention kind. These pins belong to the slide's page, not to the page
+    # before.
     old = Slides((Slide.of("encoder_attention", {"text": DREAM, "layer": "2", "head": "1", "rows": "1"}),))
     test = act(opened("pages/cross_attention.py", text=DREAM, slides=str(old)), "open", slide=1)
     assert (shown(test)["rows"], parameter(test, "encoder_rows"), parameter(test, "cross_rows")) == ([1], "1", None)
@@ -177,7 +180,7 @@ def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # Presenting another page keeps the number of the slide.
+    # Presenting a page that is not the slide keeps the slide number.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):
@@ -187,7 +190,7 @@ def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
 
 
 def test_slide_keeps_and_names_its_head_and_step():
-    """The page chose the head; another version of the page might choose another one."""
+    """The page chose the head; another version of the page might choose another head."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
     (slide,) = received(test)["slides"]
@@ -277,7 +280,7 @@ def by_clicker(test):
 def test_lesson_outside_the_slides_advances_by_clicker():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
-    # The same key is pressed twice: to show the answer, and to go on.
+    # Pressing the same key twice shows the answer, then the next step.
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"}
@@ -286,7 +289,7 @@ def test_lesson_outside_the_slides_advances_by_clicker():
 
 
 def test_next_key_shows_the_answer_first():
-    """Outside lecture mode the key used to do nothing, because the next step waits for an answer."""
+    """The next step waits for an answer, so outside lecture mode the key once did nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
@@ -294,7 +297,7 @@ def test_next_key_shows_the_answer_first():
 
 
 def test_slide_list_names_the_displayed_lesson_step():
-    """An old link, or an old list of slides, may name one that the lesson no longer has."""
+    """An old link or slide list may name a step that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
     test = opened(
         "pages/lessons.py",
@@ -317,7 +320,7 @@ def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide
         slides=str(Slides((Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0]))),
     )
     assert not received(test)["stepped"] and by_clicker(test) == {}
-    # Its own buttons walk through it meanwhile.
+    # Meanwhile, the lesson's own buttons change its step.
     test.button(key="lesson_show").click().run()
     test.button(key="lesson_next").click().run()
     assert parameter(test, "lesson_step") == "2" and not received(test)["stepped"] and healthy(test)

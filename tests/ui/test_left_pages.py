@@ -33,7 +33,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 def page(decode):
-    # The function runs on its own, without this file's imports.
+    # AppTest runs the source of this function alone, without the imports of this file.
     import streamlit as st
 
     decode()
@@ -45,7 +45,7 @@ LEFT = (
     TraceRun("A dog.", interventions=OFF),
     AttributionRun(DOG, "erasure", (FIRST,)),
     TextContinuationRun("A dog", BEAM, 9),
-    # tests/unit/test_cancellation.py cancels each of these runs without a page.
+    # tests/unit/test_cancellation.py cancels each of these model runs without a page.
     *(
         pytest.param(run, marks=pytest.mark.thorough)
         for run in (

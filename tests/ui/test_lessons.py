@@ -29,7 +29,7 @@ def test_lessons_page_lists_every_lesson():
     assert f"1 of {len(FILES)}" in texts(test)
 
 
-# tests/unit/lessons checks the questions and measurements of the other lessons without a page.
+# tests/unit/lessons checks the questions and measurements of the other lessons in every test run.
 ALWAYS = ("one_row", "many_heads", "mask")
 
 
@@ -47,7 +47,7 @@ def test_every_step_asks_and_then_answers(name):
 
 
 def test_answer_counts_in_the_score_of_the_bets():
-    """In lecture mode the answer is that of an audience."""
+    """In lecture mode, the answer comes from an audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
@@ -80,7 +80,7 @@ def test_lesson_runs_from_start_to_end():
 
 
 def click(test, **choice):
-    """Click in the map of a step."""
+    """Click in the map of a lesson step."""
     header = headers(test)[0]
     node = next(each for each in test.get("bidi_component") if each.proto.bytes)
     tell(test, node, {"choice": {**header["asked"]["choice"], **choice, "id": header["id"]}})
@@ -204,7 +204,7 @@ def test_last_lesson_links_back_to_the_list():
 
 
 def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
-    """An invalid lesson is named; markup in a lesson is shown literally."""
+    """The page names an invalid lesson, and shows markup in a lesson literally."""
     text = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
@@ -222,7 +222,7 @@ def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """own(text): the Lessons page, opened at a step of a teacher's own lesson."""
+    """Return a function that saves a teacher's own lesson and opens the Lessons page at one of its steps."""
     monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
@@ -244,7 +244,7 @@ def test_nonexistent_number_in_a_lesson_is_reported(own, figure):
 
 
 def test_unmeasurable_step_is_reported_on_the_paper(own, monkeypatch):
-    """Streamlit builds a download after its click, and shows no error that it raises."""
+    """Streamlit builds a download only after the click, and does not show an error raised then."""
     managers = []
     begin = MediaFileManager.__init__
     monkeypatch.setattr(
@@ -266,7 +266,7 @@ def test_head_named_by_a_lesson_is_a_link():
 
 
 def test_link_to_a_step_needs_no_sentence():
-    """A teacher writes such a link by hand."""
+    """Teachers write links to lesson steps by hand."""
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)
     assert test.query_params["lesson_id"] == "one_row"

@@ -19,7 +19,7 @@ def app(**address: str) -> AppTest:
 
 
 def maps(test: AppTest) -> list[dict]:
-    """Return the maps that the browser receives."""
+    """Return the maps that the browser received."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next((each["sides"] for each in sent if "sides" in each), [])
 

@@ -1,4 +1,4 @@
-"""Tests of the choice of a model: its name in the address, its languages, and no records of another model."""
+"""Tests of choosing a model: its name in the URL, its languages, and that records of other models are not shown."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from transformer.lessons.folders import SHIPPED as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
-# The name has the maximum length. The model has separate vocabularies, more layers on one side, and two target
+# The name has the maximum length. The model has separate vocabularies, stacks of different depths, and two target
 # languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
 ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
-# Sentences of the model that reads Arabic; few, because every measurement covers all of them.
+# Sentences for the model that reads Arabic; few, because each measurement runs on all of them.
 EXAMPLES = TEXTS["ar"][:3]
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Folders beside the app: a model that writes Arabic, one that reads it, and a damaged one."""
+    """Model folders beside the app: one model writes Arabic, one reads Arabic, and one is damaged."""
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
@@ -57,7 +57,7 @@ def models(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def memory_of_these_tests():
-    """Keep loaded models from test to test, as a server does."""
+    """Keep loaded models between tests, as a server does."""
     MODELS.clear()
     yield
     MODELS.clear()
@@ -65,7 +65,7 @@ def memory_of_these_tests():
 
 @pytest.fixture(autouse=True)
 def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
-    """Take the shipped model from the tests' own fixture."""
+    """Run the app beside the model folders, with the shipped model that the tests have already loaded."""
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
@@ -96,7 +96,7 @@ def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     "page",
     [
         page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
-        # A lesson names its model.
+        # A lesson chooses its own model.
         for page in PAGES.values()
         if page.needs == "translator" and page.name != "lessons"
     ],
@@ -294,7 +294,7 @@ def test_records_of_the_shipped_model_are_not_shown_for_another(models):
     assert not [button for button in pairs.button if "tired" in button.label]
 
 
-# The page on which each measurement is started, and its conclusion.
+# Page that starts each measurement, with URL parameters and a phrase of the conclusion.
 MEASURED = {
     "head_statistics": ("compare_heads", {}, "over 3 sentences"),
     "head_gallery": ("gallery", {}, "found them in 3 sentences"),
@@ -331,7 +331,7 @@ def test_gallery_uses_the_languages_of_the_model(models):
     found = gallery_of(traces, translator.version, translator.languages)
     assert {each.task for each in found.exhibits} >= {"previous", "next", "alignment", "resting"}
     assert not {each.task for each in found.exhibits} & {"negation", "auxiliary", "comma", "verb"}, "of other languages"
-    # No head of a random model matches a task.
+    # No head of a random model does a task, so pretend that every head does.
     done = replace(found, exhibits=tuple(replace(each, share=0.9) for each in found.exhibits))
     (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
     test = opened(page, model="ar-en")
@@ -347,7 +347,7 @@ def test_gallery_uses_the_languages_of_the_model(models):
 
 @pytest.mark.thorough
 def test_imported_model_uses_its_own_example_sentences(models):
-    """Also for a model that reads English, as the shipped one does."""
+    """Covers a model that reads English, like the shipped model."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")
@@ -363,7 +363,7 @@ def test_imported_model_uses_its_own_example_sentences(models):
 
 
 def test_unmeasurable_sentences_are_reported(models):
-    """Covers a file that is not text, one that is too large, and one whose sentences the model cannot read."""
+    """Covers a file that is not text, a file that is too large, and sentences that the model cannot read."""
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_bytes(b"\xff\xfe broken")
     test = opened("pages/gallery.py", model=ARABIC)

@@ -18,7 +18,7 @@ MINE = ["A dog.", DREAM]
 
 
 def stepper(test):
-    """Return the component, and its message."""
+    """Return the component that steps through the list, and its message."""
     (found,) = (
         (node, json.loads(node.proto.json))
         for node in test.get("bidi_component")
@@ -55,7 +55,7 @@ def test_slide_brings_its_list_to_another_session():
     sent = stepper(other)[1]
     assert (sent["text"], sent["at"], sent["given"]) == ("\n".join(MINE), 1, True)
     assert healthy(other) and parameter(other, "my_sentences") is None
-    # A page without a list leaves the session's; a list that cannot be read does so, too.
+    # A page without a list, or with an unreadable one, keeps the session's list.
     other.query_params.update(text=DREAM, my_sentences="\0")
     other.run()
     assert healthy(other) and stepper(other)[1]["count"] == 2 and parameter(other, "my_sentences") is None
@@ -81,7 +81,7 @@ def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
     shown = table(test, "head", "from", "to")
     means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
     assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
-    # Simulates a user who stopped after the first sentence.
+    # Simulate a user who stopped the measurement after the first sentence.
     belongs, _ = test.session_state[FOUND]
     test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
     test.run()

@@ -18,7 +18,7 @@ PAGE = "pages/positional_encoding.py"
 
 
 def app(**address: str) -> AppTest:
-    """Return the app, opened at the page with a sentence."""
+    """Open the page with the sentence DREAM."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 

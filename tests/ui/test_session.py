@@ -17,7 +17,7 @@ from transformer.text.normalisation import valid
 
 
 def followed() -> None:
-    # The function runs on its own, without this file's imports.
+    # AppTest runs the source of this function alone, without the imports of this file.
     import streamlit as st
 
     from pages.ui.state.session import follow_address
@@ -26,7 +26,9 @@ def followed() -> None:
 
 
 def keeps_address(text: str, target: str, address: dict[str, str], pages: list[str]) -> None:
-    """Go from page to page by the menu, whose links name only the page."""
+    """Check that going from page to page keeps the text, the translation and the parameters. Menu links contain only
+    the page's name.
+    """
     test = AppTest.from_function(followed)
     test.query_params.update(State.from_address({**address, TEXT: valid(text), TARGET: valid(target)}).to_address())
     kept = {}
@@ -38,12 +40,12 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         assert not test.exception
         written = dict(test.query_params)
         assert (written[TEXT], written.get(TARGET, "")) == (valid(text), valid(target))
-        # Pins without a kind belong to the first page's kind, from that page on.
+        # Pins without an attention kind are assigned to the first page's kind.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
 
-# tests/ui/test_every_page.py goes to every place and away from it.
+# tests/ui/test_every_page.py opens and leaves every place.
 WALKS = {
     "text": st.text(max_size=40),
     "target": st.text(max_size=40),
@@ -98,7 +100,7 @@ def test_old_address_applies_its_pins_to_the_kind_of_its_page():
     ],
 )
 def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
-    """A different address would add a step to the browser's history."""
+    """A different URL would add an entry to the browser history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
     test.session_state["_opened_by_drawing"] = [page, address]
@@ -116,7 +118,7 @@ def test_pins_are_dropped_with_their_sentence():
     # This sentence opens at the same head.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
-    # The browser releases the pins itself, so the server does not ask it to.
+    # The browser releases the pins itself, so the server does not request it.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"] == headers(test.run())[0]["asked"]
     test.switch_page(CROSS).run()
     assert pinned(test) == ([], [])
@@ -128,7 +130,7 @@ def test_pins_of_target_tokens_are_dropped_with_their_translation():
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["encoder_rows"] == "2"
     assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
-    # The browser released the pins, and receives a new request.
+    # The browser has released these pins, and receives a new request.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 
@@ -151,17 +153,17 @@ def test_decoding_settings_are_kept_with_the_translation_they_produced():
 
 
 def test_requests_to_the_browser_have_increasing_numbers():
-    """A page that stayed open during a server restart answers only to a number that it has not received."""
+    """A page that stayed open during a server restart ignores request numbers that it has already received."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
     assert second > first
 
 
 def test_late_pin_does_not_apply_to_the_next_sentence():
-    """A browser reports a choice a moment after it was made; by then it may show another sentence."""
+    """The browser reports a choice with a short delay; by then, it may show another sentence."""
     test = opened(ENCODER, text=DREAM)
     late = {**headers(test)[0]["asked"]["choice"], "rows": [4], "id": headers(test)[0]["id"]}
     submit(test, "I have a car.")
-    # This head differs from the page's first head, which is in no address.
+    # This head differs from the page's default head, which the URL omits.
     late["layer"] = (headers(test)[0]["asked"]["choice"]["layer"] + 1) % 6
     (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
     tell(test, node, {"choice": late})
@@ -171,7 +173,7 @@ def test_late_pin_does_not_apply_to_the_next_sentence():
 
 
 def test_late_choice_wins_over_a_newer_server_request():
-    """A browser reports a choice a moment after it was made; by then the server may have requested another."""
+    """The browser reports a choice with a short delay; by then, the server may have requested another choice."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
     chosen = {**asked["choice"], "layer": (asked["choice"]["layer"] + 1) % 6, "id": headers(test)[0]["id"]}
@@ -185,7 +187,7 @@ def test_late_choice_wins_over_a_newer_server_request():
 
 
 def test_choice_sent_with_an_old_address_is_not_treated_as_a_link():
-    """A browser may report a choice, even an unchanged one, before it has the latest address."""
+    """The browser may report a choice, even an unchanged one, before it receives the latest URL."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)
     choice = {**headers(test)[0]["asked"]["choice"], "id": headers(test)[0]["id"]}
@@ -218,7 +220,7 @@ def test_invalid_box_value_is_ignored():
 
 
 def test_lone_surrogate_from_a_browser_causes_no_error():
-    """JSON from a component can hold one; no page and no address can show it."""
+    """JSON from a component can contain a lone surrogate, which no page and no URL can show."""
     test = opened()
     submit(test, "I have a \ud800 dream.")
     assert healthy(test) and typed(test) == "I have a \ufffd dream."
@@ -242,7 +244,7 @@ def test_lone_surrogate_from_a_browser_causes_no_error():
     ],
 )
 def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_app, page, address, kept):
-    """A browser would keep showing and sending the label of an old option."""
+    """Otherwise, the browser would keep showing and sending the label of an old option."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}
     submit(test, "My brother reads a book.")
@@ -260,7 +262,7 @@ def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_
     ],
 )
 def test_buttons_for_equal_words_have_different_labels(narrow_app, page, key, address):
-    """A browser identifies the clicked button by its label."""
+    """The browser identifies a clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
     (buttons,) = (each for each in test.button_group if each.key == key)
     labels = [each.content for each in buttons.proto.options]

@@ -18,7 +18,7 @@ PAGE = "pages/switch_heads_off.py"
 
 
 def switches(test):
-    """Return the component, and its message."""
+    """Return the switchboard component and its message."""
     (found,) = (
         (node, json.loads(node.proto.json))
         for node in test.get("bidi_component")
@@ -54,7 +54,7 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 def test_invalid_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
-    # This head exists in a larger model, but not in this one.
+    # This head exists only in a larger model.
     assert switches(test)[1]["off"] == "none"
 
 
@@ -82,7 +82,7 @@ def test_invalid_switch_messages_are_ignored():
 
 def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
-    # Weights cannot be more than uniform.
+    # Attention cannot be more than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
     assert healthy(test) and "at a gate of 0.5" in texts(test)
@@ -106,7 +106,7 @@ def test_head_is_replaced_by_its_output_for_other_sentences(shipped):
 
 
 def measured_worst(numbers):
-    """Return the head whose removal costs most."""
+    """Return attention kind, layer and head of the head whose removal costs most; layer and head are 0-based."""
     row = numbers.loc[numbers["measured"].idxmin()]
     (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
@@ -114,7 +114,7 @@ def measured_worst(numbers):
 
 def test_every_head_is_measured_on_demand(shipped):
     test = opened(PAGE, text=DREAM)
-    # The text leads from the top of the page to a section far below.
+    # The button at the top of the page opens a section far below.
     next(button for button in test.button if button.label == "What is every head worth?").click().run()
     assert test.toggle("off_importance").value
     assert healthy(test) and figures(test) == (0, 6)
@@ -134,11 +134,11 @@ def test_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
-# The shipped model takes ten times as long as the narrow one.
+# The shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # The curves are this sentence, BLEU and chrF.
+    # The charts show this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145
@@ -168,7 +168,7 @@ def test_page_scores_the_translation_that_the_user_gave(shipped):
 
 @pytest.mark.thorough
 def test_page_with_a_long_sentence_sends_less_than_three_megabytes(narrow_app):
-    """Counts the messages of one run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
+    """Adds up the messages of one script run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")
     assert healthy(test)

@@ -1,4 +1,4 @@
-"""Tests of the format of number tables, and that they are drawn only on request."""
+"""Tests that tables have uniform decimals and are drawn only on request."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.ui.driver import GIVEN, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 
 PAGE = "pages/training_lab.py"
-# Small enough for a test.
+# Settings of a training run that is small enough for a test.
 SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps": "20", "text": "x"}
 
 
@@ -32,7 +32,7 @@ def nobody_else(monkeypatch):
 
 @pytest.fixture
 def unrecorded(monkeypatch, tmp_path):
-    """Remove all recorded training runs, so that the page begins one."""
+    """Hide all recorded training runs, so that the page starts a new one."""
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
 
 
@@ -42,7 +42,7 @@ def component(test: AppTest):
 
 
 def session_config(test: AppTest):
-    """Return the settings with which a training would begin."""
+    """Return the settings of the next training run."""
     return test.session_state[session.STATE].of(LabParams).config
 
 
@@ -51,7 +51,7 @@ def film(test: AppTest) -> dict:
 
 
 def learned(test: AppTest) -> AppTest:
-    """Rerun the page until the training has ended; each run is a slice."""
+    """Rerun the page until training has ended; each script run trains for some steps."""
     for _ in range(40):
         if not film(test)["running"]:
             return test
@@ -69,7 +69,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
     shown = film(test)
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
-    # A new user reads what it is, and sees no button that would silently leave the recording.
+    # A new user learns that this is a recording, and no button leaves the recording unnoticed.
     assert "This is a recording** of a finished training run" in texts(test)
     offered = {button.key: button.label for button in test.button}
     assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
@@ -147,7 +147,7 @@ def test_grokking_is_shown_with_its_spectrum():
 
 def test_backpropagation_page_links_to_the_training_lab(narrow_app):
     test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
-    # AppTest does not follow page changes.
+    # AppTest does not follow page changes, so switch the page here.
     test.button("backward_lab").click().run()
     test.switch_page(PAGE).run()
     assert healthy(test) and test.query_params["lab_optimizer"] == "adam-by-hand"
@@ -223,7 +223,7 @@ def test_diverging_training_is_reported_and_keeps_its_progress():
     test.run()
     assert healthy(test, warned=True) and "lower learning rate" in test.warning[0].value
     assert not film(test)["running"] and len(film(test)["losses"]) == 1
-    # A new attempt starts from the beginning.
+    # Training again starts from step 0.
     test.button("lab_start").click().run()
     assert healthy(test) and film(test)["id"] == "own 2"
 
@@ -259,7 +259,7 @@ def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
     test.button("lab_start").click().run()
     test.switch_page("pages/about.py").run()
     (training,) = live.TRAININGS._all.values()
-    # Its thread ends after the step that it is taking.
+    # The training thread ends after its current step.
     for thread in set(threading.enumerate()) - before:
         thread.join(60)
     steps = training.trainer.step

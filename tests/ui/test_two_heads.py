@@ -1,4 +1,4 @@
-"""Tests of two compared heads of a model whose stacks have different depths."""
+"""Tests of comparing two heads in a model whose stacks have different depths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ show_two_heads(compared_translator(Translator.load(Path({folder!r}), "cpu")), st
 
 @pytest.mark.parametrize(("kind", "layers"), [("encoder", 2), ("decoder", 3), ("cross", 3)])
 def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, layers):
-    """The model has 2 encoder and 3 decoder layers; by default the page compares the sixth."""
+    """The model has 2 encoder and 3 decoder layers; the URL names layer 6."""
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     test.query_params["text"] = "x"
     for name in "ab":

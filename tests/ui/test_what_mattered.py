@@ -17,18 +17,19 @@ from transformer.values.decoding_settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# The sentence has a word of several tokens. The translation is for the narrow model, whose own is long and meaningless.
+# The sentence has a word of several tokens. A translation is given, because the narrow model's own is long and
+# meaningless.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 
 
 def app(**address: str) -> AppTest:
-    """Return the page, opened with a sentence."""
+    """Open the page with the sentence TIRED."""
     return opened(PAGE, **{"text": TIRED, **address})
 
 
 def rows(test: AppTest, **chosen: object) -> list[float]:
-    """Return the scores of the table below the strip."""
+    """Return the scores in the table below the strip, for rows with the given column values."""
     numbers = table(test, "method", "side", "score")
     for column, value in chosen.items():
         numbers = numbers[numbers[column] == value]

@@ -38,6 +38,6 @@ def test_invalid_file_gets_one_message(folder):
 
 @pytest.mark.parametrize("part", PAGES["compare_heads"].parts)
 def test_compare_heads_page_shows_attention_from_a_file(folder, part):
-    """Except where the part needs a model."""
+    """Parts that need a model show a message instead."""
     test = opened(COMPARE, subject="own", own_file="bert.json", compare_part=part)
     assert healthy(test) and bool(test.info) == (part in ("two_heads", "models"))
