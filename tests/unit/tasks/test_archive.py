@@ -1,4 +1,4 @@
-"""Tests that runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
+"""Tests that training runs of tasks are saved and loaded, and that damaged files are rejected in one line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_run_file_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
     assert [found.index_at(step) for step in (0, 2, 3, 11, 12, 99)] == [0, 0, 1, 3, 4, 4]
     with pytest.raises(ValueError, match="step 3 were not kept"):
         answer(found.config, found.snapshots[1], "abc")
-    # Written again, it is the same run.
+    # Saving the loaded run again gives the same run.
     save_run(found, tmp_path / "again.npz")
     assert [each.step for each in load_run(tmp_path / "again.npz").snapshots if each.weights is not None] == [0, 6, 12]
 

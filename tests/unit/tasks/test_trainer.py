@@ -1,4 +1,4 @@
-"""Tests of a training in slices, and of the content of its snapshots."""
+"""Tests of training in slices, and of the content of snapshots."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_training_in_slices_equals_training_at_once(small_config, small_run):
     assert trainer.advance(steps=1) == 1
     assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
     assert trainer.advance(steps=3) == 3 and not trainer.finished
-    torch.rand(10)  # draws of others in between change nothing
+    torch.rand(10)  # other random draws in between change nothing
     early = trainer.run()
     assert trainer.advance() == small_config.steps - 5 and trainer.finished
     assert trainer.advance() == 0
@@ -78,7 +78,7 @@ def test_parameter_count_matches_the_model(small_config, sizes):
 
 @pytest.mark.thorough
 def test_model_learns_to_copy_and_exact_match_equals_stepwise_decoding():
-    """Decoding is compared halfway, where the model is right about half of the time."""
+    """The model is tested halfway through training, when about half of its answers are right."""
     trainer = TaskTrainer(TaskConfig(task="copy", d_model=32, steps=200, snapshots=1, learning_rate=1e-2))
     trainer.advance(steps=85)
     items, model = trainer.items, trainer.model.eval()
@@ -133,7 +133,7 @@ def test_model_can_answer_at_any_snapshot(small_config, small_run):
 
 
 def test_attention_of_a_right_answer_equals_that_of_the_snapshot(small_config, small_run):
-    """Both are computed from the same weights, up to float16 rounding, if the decoder reads the same tokens."""
+    """Both attention maps come from the same weights, up to float16 rounding, if the decoder reads the same tokens."""
     snapshot = small_run.snapshots[-1]
     items = Items(task_named("copy"), small_config.seed)
     found = attention(model_at(small_config, snapshot), items, [small_run.item])

@@ -1,6 +1,4 @@
-"""Tests that language models that differ only in their attention are trained alike, and their loss of quality is
-measured.
-"""
+"""Tests that language models with different attention are trained alike, and that their loss of quality is measured."""
 
 from __future__ import annotations
 

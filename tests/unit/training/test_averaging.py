@@ -15,7 +15,7 @@ from transformer.training.averaging import average_models
 
 @pytest.fixture
 def folders(tmp_path, small_config, tokenizer):
-    """Three models that differ only in their weights."""
+    """Folders of three models that differ only in their weights."""
     made = []
     for seed in range(3):
         torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Tests that the trainer's single loop trains a language model, too."""
+"""Tests that the trainer of translators also trains language models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = ["red", "blue", "cat", "dog", "one", "two"]
 
 
 def written(folder, name, count, seed):
-    """A file of texts in which each word determines the next one."""
+    """Write a file of texts in which each word determines the next word."""
     rng = random.Random(seed)
     lines = []
     for number in range(count):
@@ -63,7 +63,7 @@ def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
 
 
 def test_loss_covers_only_real_tokens(run):
-    """Padding after the last text of a context does not count, whatever it contains."""
+    """Padding after the last text of a context does not count, whatever its tokens."""
     training = trainer(run, dropout=0.0)
     training.model.eval()
     batch = training.batches.load(training._members(0))
@@ -130,7 +130,7 @@ def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, m
 
 
 def test_held_out_texts_are_not_trained_on(prepared, tmp_path):
-    """A text is held out in any spelling, and one with several translations counts once."""
+    """A text is held out however it is spelled, and a text with several translations counts once."""
     data = tmp_path / "data.tsv"
     data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")
     validation = tmp_path / "held-out.tsv"

@@ -45,7 +45,7 @@ def prepared(tmp_path_factory, tokenizer):
 
 
 def prepared_pairs(folder, tokenizer, seed=1):
-    """Prepare a folder's "run" from pairs of sentences that depend on the seed, with a given vocabulary."""
+    """Prepare the folder "run" with random sentence pairs and a given vocabulary."""
     for name, count, each in (("train.tsv", 300, seed), ("dev.tsv", 20, seed + 1)):
         (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, each)), encoding="utf-8")
     (folder / "given").mkdir()
@@ -65,7 +65,7 @@ def three_steps(prepared, tmp_path_factory):
 
 @pytest.fixture
 def trained(three_steps, tmp_path):
-    """A folder whose run of three steps is finished."""
+    """Folder of a finished training run of three steps."""
     return shutil.copytree(three_steps, tmp_path / "run")
 
 
@@ -104,7 +104,9 @@ def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
 
 
 def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_path):
-    """A token of both vocabularies keeps its row; a new one gets the mean of the rows that spelt it."""
+    """A token in both vocabularies keeps its embedding; a new token gets the mean embedding of the tokens that spelled
+    it.
+    """
     trainer(run, steps=4, average=1).train()
     given = load_checkpoint(run / "model")
     other = tmp_path / "other"
@@ -202,7 +204,7 @@ def test_training_step_larger_than_all_data_is_rejected(run):
 
 @pytest.mark.parametrize(("name", "how"), [("train.safetensors", "flip"), (STATE, "flip"), (STATE, "cut")])
 def test_damaged_run_file_is_reported(trained, name, how):
-    """The state is read before the run continues, and a run that cannot continue keeps its weights."""
+    """The state is read before training continues, so a run that cannot continue keeps its weights."""
     damage_file(trained, how, name, place=0.5, added=b"\4")
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
         trainer(trained, steps=4)
@@ -210,7 +212,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
 
 
 def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepared):
-    """With the same number of tokens it used to continue, and saved a useless model with a valid seal."""
+    """If the number of tokens was equal, training once continued, and saved a useless model with a valid seal."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")
     assert trainer(trained, steps=4).step == 3
@@ -255,7 +257,7 @@ def test_deleted_weights_are_taken_from_the_state(trained):
 
 
 def test_saved_weights_are_listed_in_step_order(tmp_path):
-    """This includes steps beyond ten million, whose file names sort differently."""
+    """Covers steps beyond ten million, whose file names sort differently."""
     folder = RunFolder(tmp_path)
     for step in (9_999_999, 10_000_000, 10_000_025):
         folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
@@ -298,7 +300,7 @@ def test_finished_run_leaves_model_log_and_state(run):
 
 
 def test_records_after_the_resumed_step_are_dropped(run):
-    """Otherwise steps would be logged twice, and a model would average another run's weights."""
+    """Otherwise, steps would be logged twice, and an average would include weights of another training run."""
     trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
     trainer(run, steps=35, micro_batches=1).train()
@@ -317,7 +319,7 @@ def test_folder_of_a_longer_run_is_not_truncated(trained):
 
 
 def test_micro_batches_add_up_to_one_step(run):
-    """The gradient is the mean over all tokens of the step, in any partition."""
+    """The gradient is the mean over all tokens of the step, however they are split."""
     split = trainer(run, dropout=0.0)
     members = [split._members(0), split._members(1)]
     total = sum(split.loss(split.batches.load(m)) for m in members)
@@ -339,7 +341,7 @@ def gradients_of_a_step(training):
 
 
 def unsplit_gradients(run, process):
-    """Return the gradients of a step without dropout in full precision, and the number of tokens in its loss."""
+    """Return the gradients of one step in full precision without dropout, and the number of tokens in the loss."""
     training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
     gradients = {}
