@@ -25,7 +25,7 @@ from transformer.surveys.corpus import PART, measure_corpus
 pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
-# Seconds until an expected event counts as missing.
+# Timeout in seconds for an expected event.
 PATIENCE = 120.0
 WORDS = ("dog", "cat", "child", "book", "garden", "house", "street")
 
@@ -64,7 +64,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def end(process: psutil.Popen) -> None:
-    """Stop a process and everything that it has started."""
+    """Stop a process and every process that it started."""
     each = [process, *process.children(recursive=True)]
     process.send_signal(signal.SIGTERM)
     _, left = psutil.wait_procs(each, timeout=20)
@@ -74,7 +74,7 @@ def end(process: psutil.Popen) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(python_with_ray) -> Iterator[Cluster]:
-    # pytest's folder has too long a name for the sockets that Ray creates in it.
+    # Ray creates sockets in this folder, and paths in pytest's folder are too long for sockets.
     folder, port = Path(tempfile.mkdtemp(prefix="ray")), free_port()
     environment = os.environ | {"HOME": str(folder), "RAY_TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     ray = python_with_ray.with_name("ray")

@@ -120,7 +120,7 @@ def test_training_step_stays_on_its_device(model):
 
 
 class Breaking(TorchDispatchMode):
-    """Raises at the first multiplication, as a failing device does."""
+    """Raises an error at the first multiplication, like a failing device."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def test_device_failure_is_reported_once_and_the_next_run_works(small_translator
         run()
 
 
-# The test above covers the types of errors.
+# The test above covers every type of error.
 @pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
 def test_device_failure_of_a_language_model_is_reported_once(said, error):
     loaded = load_language_model(device="cpu")

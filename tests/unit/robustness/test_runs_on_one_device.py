@@ -1,4 +1,4 @@
-"""Tests that the app's runs stay on the device of the model, from the text to the arrays."""
+"""Tests that the app's model runs stay on the model's device, from the text to the arrays."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-# The others take the same code paths.
+# Slow model runs; the others take the same code paths.
 SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
 
 
@@ -98,7 +98,7 @@ def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
 
 def test_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
     model = Transformer(config).to(META).eval()
-    # Row number n takes the token n, so that the last one ends at once.
+    # Row n takes token n, so that the last row ends at once.
     rows = model.symbols.end + 1
     with torch.inference_mode(), OneDevice(results=True, counting=True):
         memory = model.encode(ids(rows, 5), None)

@@ -1,4 +1,4 @@
-"""Tests that a request may have 16 MB, and that the server reads no more."""
+"""Tests that a request body may have 16 MB, and that the server reads no more than that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.serving.protocol import MAX_BYTES
 
 
 class Sender:
-    """Sends a body in this many parts of this many bytes."""
+    """Sends a body in a given number of parts, each with a given number of bytes."""
 
     def __init__(self, parts: int, size: int) -> None:
         self.left, self._size = parts, size

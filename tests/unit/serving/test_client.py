@@ -1,4 +1,6 @@
-"""Tests that a translator with a remote model acts like a local one, and reports an unreachable server in one line."""
+"""Tests that a translator with a remote model behaves like a local one, and reports an unreachable server in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ BEAM = DecodingSettings("beam", beam_size=3)
 
 
 class Mortal(Service):
-    """A service whose replica dies the given number of times."""
+    """A service whose replica dies a given number of times."""
 
     deaths = 0
 

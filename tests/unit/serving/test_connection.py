@@ -1,4 +1,4 @@
-"""Tests of connections to servers that answer differently from ours."""
+"""Tests of connections to slow servers, and to servers that are not a model server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10
 
 @contextmanager
 def dripping_server(at_once: bytes) -> Iterator[str]:
-    """Run a server that sends the first bytes of an answer at once, and the rest one byte at a time."""
+    """Run a server that sends the bytes `at_once` immediately, and the rest of its response one byte at a time."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -39,7 +39,7 @@ def dripping_server(at_once: bytes) -> Iterator[str]:
 
 @contextmanager
 def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Run a server that gives every client the same answer; return the requests it received."""
+    """Run a server that gives every client the same response; yield its URL and the list of requests received."""
     asked: list[bytes] = []
 
     class Handler(socketserver.BaseRequestHandler):

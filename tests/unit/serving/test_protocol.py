@@ -77,7 +77,7 @@ RUNS = st.one_of(
 
 
 def same(one: object, other: object) -> bool:
-    """Return whether two results are of the same kind with the same contents, bit for bit."""
+    """Return whether two results have the same type and bitwise identical contents."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
     if is_dataclass(one):
@@ -256,7 +256,7 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 6: bump PROTOCOL whenever one of these fields or its meaning changes.
+# Message fields of protocol version 6. Increase PROTOCOL whenever a field or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",

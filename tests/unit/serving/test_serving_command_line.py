@@ -32,7 +32,7 @@ def test_host_may_be_an_ipv6_address(run_main):
     assert done.stderr.startswith("error: The file none/config.json is missing"), "somebody can listen there"
 
 
-# The first address is reserved for documentation, and belongs to no machine.
+# 192.0.2.1 is reserved for documentation and belongs to no machine; ::g is not an IP address.
 @pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
 def test_host_of_another_machine_gives_a_one_line_error(run_main, host):
     done = run_main(main, "--host", host)

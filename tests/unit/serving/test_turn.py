@@ -1,4 +1,4 @@
-"""Tests of turns at a replica: they keep their order, yield between steps, and end when no client waits."""
+"""Tests of turns at a replica: requests keep their order, yield between steps, and end when no client waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from transformer.serving import turn
 from transformer.serving.turn import LeftError, Turn
 
-# Longer than anything here takes.
+# Timeout in seconds, longer than any of these tests takes.
 PATIENCE = 60
 
 
@@ -36,7 +36,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
-        # Wait until it is in the queue.
+        # Let the second run enter the queue.
         await asyncio.sleep(0)
         waits.set()
         return await asyncio.wait_for(asyncio.gather(first, second), PATIENCE)
@@ -65,7 +65,7 @@ def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))
         await asyncio.sleep(0)
         first.cancel()
-        # The thread has not reached its next step, and still owns the model.
+        # The first thread has not reached its next step, and still uses the model.
         await asyncio.sleep(0)
         assert not order
         go_on.set()
