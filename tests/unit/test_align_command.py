@@ -76,7 +76,7 @@ def test_alignment_error_rate_covers_all_lines(tmp_path, gold, first, rate):
 
 
 def test_gold_with_a_line_per_link_is_read(tmp_path):
-    """By hand: A has 4 links, S has 3, A and S share 2, A and P share 3, so the AER is 1 - 5 / 7."""
+    """By hand: of 4 predicted links, 2 are among the 3 sure and 3 among the possible links, so the AER is 1 - 5 / 7."""
     found = noted(tmp_path / "gold.txt", "0001 1 1 S\n1 2 2 P 0.5\n1 2 0\n\n2 1 1\n2 1 2 S\n")
     assert found.error_rate() == pytest.approx(1 - 5 / 7)
 

@@ -1,4 +1,4 @@
-"""Tests of the command that starts several app processes behind one address."""
+"""Tests of the command that starts several app processes behind one port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def port():
 
 
 def ask(port: int, cookie: str = "") -> str:
-    """Return the cookie that the app sets; empty for a client that already has one."""
+    """Return the cookie that the app sets, or an empty text for a client that already has one."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": cookie})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         assert b'<div id="root">' in answer.read()
@@ -38,7 +38,7 @@ def ask(port: int, cookie: str = "") -> str:
 
 
 def is_warm(port: int, number: int) -> bool:
-    """Return whether a process has loaded everything that drawing a page needs."""
+    """Return whether a worker process has loaded everything needed to render a page."""
     wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"})
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return b'data-seconds="0"' in answer.read()
@@ -58,7 +58,7 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background processes ignore Ctrl-C, and so would the app of tests that run there.
+        # A shell's background processes ignore Ctrl-C, and child processes inherit this, so restore the default.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_exited_process_is_restarted_and_ctrl_c_stops_all(port):
         first, second = app.children()
         assert {ask(port) for _ in range(4)} == {f"attention_atlas_{port}=0", f"attention_atlas_{port}=1"}
         first.kill()
-        # No user waits for the restart: its users move to the other process at once.
+        # No user waits for the restart: users of the dead process move to the other process at once.
         assert ask(port, f"attention_atlas_{port}=0") in (f"attention_atlas_{port}=1", "")
         until(lambda: len(app.children()) == 2 and first not in app.children())
         until(lambda: ask(port) == f"attention_atlas_{port}=0")
@@ -118,7 +118,7 @@ def test_exited_process_is_not_offered_to_users():
     ids=["two", "lecture"],
 )
 def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, options, address):
-    """No address has been announced before."""
+    """The app has not printed a URL before the error."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
         with pytest.raises(SystemExit) as ended:

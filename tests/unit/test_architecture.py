@@ -10,7 +10,7 @@ from pages.ui.params.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-# The folder of a page needs no row, because the registry of pages describes it.
+# Folders of single pages need no row, because the page registry describes them.
 PACKAGES = {
     f"{folder.relative_to(ROOT).as_posix()}/"
     for place in (ROOT / "transformer", ROOT / "pages" / "ui")
@@ -31,7 +31,7 @@ def test_every_package_has_one_row():
 
 
 def test_every_module_has_a_docstring():
-    """The first line of the docstring replaces a list of all files."""
+    """The first lines of the docstrings replace a list of all files in the document."""
     silent = [
         path.relative_to(ROOT).as_posix()
         for folder in ("transformer", "attention_atlas", "pages")

@@ -1,4 +1,4 @@
-"""Tests of the list of available models, and the one sentence about each unusable folder."""
+"""Tests of the list of available models, and of the message about each unusable folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from transformer.text.languages import language, write_languages
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, model_folder):
-    """A folder models/en-ar, beside which the app is started."""
+    """The folder models/en-ar inside the folder from which the app is started."""
     monkeypatch.chdir(tmp_path)
     path = shutil.copytree(model_folder, tmp_path / "models" / "en-ar")
     write_languages(path, Languages(language("en"), language("ar")))
@@ -164,7 +164,7 @@ def test_folder_names_that_cannot_be_in_an_address_are_reported(folder):
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
 def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_folder):
-    # Other users may not enter the folder of the tests.
+    # Other users may not enter pytest's own folder, so use another one.
     with tempfile.TemporaryDirectory() as place:
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
         os.chmod(place, 0o755)
@@ -173,7 +173,7 @@ def test_folder_that_may_be_read_but_not_entered_is_skipped(monkeypatch, model_f
         path.parent.chmod(0o644)
         user = os.geteuid()
         if user == 0:
-            # Root may enter everything.
+            # Root may enter every folder, so become an unprivileged user.
             os.seteuid(65_534)
         try:
             found = model_folders()
@@ -216,7 +216,7 @@ def test_free_memory_is_read_from_the_machine_and_its_container(tmp_path):
 
 
 def test_too_large_model_is_rejected_before_its_weights_are_read(folder):
-    """The file gets one more tensor of a terabyte, which is a hole in a sparse file."""
+    """The file gets another tensor of one terabyte, as a hole in a sparse file."""
     path, extra = folder / "model.safetensors", 2**40
     whole = path.read_bytes()
     size = struct.unpack("<Q", whole[:8])[0]

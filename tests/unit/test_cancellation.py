@@ -1,4 +1,4 @@
-"""Tests that a run reports its progress to its caller, and is cancelled by the check of no other caller."""
+"""Tests that a model run reports progress to its own caller, and that only this caller's check cancels it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 class Left(BaseException):
-    """Streamlit's exception in the thread of a page that the user left."""
+    """Stands for Streamlit's exception in the thread of a page that the user left."""
 
 
 def leave() -> None:
@@ -45,7 +45,7 @@ def sent_back(model):
     return lambda: sentence_gradients(weights, batch)
 
 
-# Functions that prepare a run of a model, and return it.
+# Functions that prepare a model run, and return a function that starts it.
 RUNS = {
     "translate": lambda model: lambda: model.translate(TEXT),
     "beam": lambda model: lambda: model.translate(TEXT, DecodingSettings("beam")),

@@ -1,4 +1,4 @@
-"""Tests that third-party model cards fetch nothing."""
+"""Tests that third-party model cards load nothing from the network."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_long_sections_are_folded_and_nothing_is_lost():
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
 def test_model_card_with_unclosed_tags_is_parsed_quickly(part):
-    """A parser that reads on from each mark would take minutes for this length."""
+    """A parser that scans ahead from each mark would take minutes for a text of this length."""
     found = without_media(part * (200_000 // len(part)))
     assert "![" not in found and len(found) <= 300_000
 

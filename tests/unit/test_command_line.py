@@ -41,7 +41,7 @@ def test_json_of_a_given_translation_is_printed(model_folder, run_main):
 
 
 def test_translate_command_switches_heads_off(model_folder, small_translator, tmp_path, run_main):
-    """Heads count from 1 on the command line, from 0 in Python."""
+    """Heads are 1-based on the command line, and 0-based in Python."""
     path = tmp_path / "off.npz"
     done = run_main(
         main,

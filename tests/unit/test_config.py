@@ -28,7 +28,7 @@ def test_config_survives_json():
 
 
 def test_seals_of_older_models_stay_valid():
-    """A field that was added later is written only if it differs from the default."""
+    """A field that was added later is written only if it differs from the default, so older seals still match."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config
     assert "unapplied" not in TransformerConfig(**SMALL).to_json()

@@ -52,7 +52,7 @@ def short_parts():
 
 @pytest.fixture(scope="module")
 def whole(small_translator, sentences, tmp_path_factory, short_parts):
-    """Return the result of one process that measures the whole file; later calls return the cached result."""
+    """Return the result of measuring the whole file in one process; a second call must return the cached result."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
     found = measure_corpus(small_translator, file, state)
@@ -89,13 +89,13 @@ def test_measurement_resumes_where_it_stopped(small_translator, file, whole, tmp
         measure_corpus(small_translator, file, state, report=stop)
     found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
     assert reads == [3, 6, 9, 12, 13]
-    # Exact to the last bit: the state file holds the content of the memory.
+    # Exact to the last bit, because the state file holds the exact content of the memory.
     assert_same(found, whole, atol=0.0)
 
 
 @pytest.mark.thorough
 def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
-    # New processes import the main module, which may be a page that another test has run.
+    # New processes import the main module, which may be a page script that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator = Translator.load(model_folder, "cpu")
     assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), whole, atol=1e-6)
@@ -107,7 +107,7 @@ def test_worker_that_cannot_load_the_model_reports_the_reason(model_folder, tmp_
     folder = shutil.copytree(model_folder, tmp_path / "model")
     translator = Translator.load(folder, "cpu")
     (folder / "model.safetensors").unlink()
-    # A second chunk would only start a second process.
+    # A single chunk is enough; a second one would only start another process.
     file = written(["A dog"], tmp_path)
     with pytest.raises(CheckpointError, match="model.safetensors is missing"):
         measure_corpus(translator, file, tmp_path / "state", processes=2)
@@ -135,7 +135,7 @@ def test_processes_end_with_their_parent(model_folder, tmp_path, how):
     ]
     started = psutil.Popen(command, cwd=APP)
     try:
-        # They are at work once a state file exists.
+        # The worker processes are at work once a state file exists.
         until((tmp_path / "heads.json.partial").exists)
     finally:
         children = started.children()
@@ -143,7 +143,7 @@ def test_processes_end_with_their_parent(model_folder, tmp_path, how):
         _, left = psutil.wait_procs([started, *children], timeout=60)
         for each in left:
             each.kill()
-    # Two processes measure, and one tracks their shared resources.
+    # Two processes measure, and a third tracks their shared resources.
     assert len(children) == 3 and not left
 
 

@@ -1,4 +1,4 @@
-"""Tests that the files of deploy/ name the same processes and files, and their settings work."""
+"""Tests that the files in deploy/ name the same processes and files, and that their settings work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deploy.rehearse import temporary_folders
 from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
-# Parts of the project that an installation has; see pyproject.toml.
+# Parts of the project that an installation contains; see pyproject.toml.
 NEEDED = {"app.py", "transformer/", "attention_atlas/", "pages/", "assets/", ".streamlit/config.toml"}
 
 
@@ -82,7 +82,7 @@ SAID = {
 
 
 class Process(BaseHTTPRequestHandler):
-    """A stand-in for an app process, behind nginx."""
+    """A stand-in for an app process behind nginx."""
 
     def do_GET(self) -> None:
         self.send_response(404 if "gone" in self.path else 200)
@@ -104,14 +104,14 @@ def free_ports(count: int) -> list[int]:
 
 @pytest.fixture
 def behind_nginx(tmp_path):
-    """Run nginx with our settings except for the ports; return the address of a process behind it."""
+    """Run nginx with the project's settings except for the ports, in front of a stand-in app process."""
     app = ThreadingHTTPServer(("127.0.0.1", 0), Process)
     front, packing = free_ports(2)
     ours = read("nginx.conf").replace("listen 80;", f"listen 127.0.0.1:{front};")
     ours = ours.replace("127.0.0.1:8090", f"127.0.0.1:{packing}").replace("/var/cache/nginx/", f"{tmp_path}/cache-")
     (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
     (tmp_path / "nginx.conf").write_text(
-        # Otherwise its workers may not read the tests' folders where root runs them.
+        # Without this, nginx's worker processes could not read the tests' folders when root runs the tests.
         f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\n"
         f"http {{ access_log off; {temporary_folders(tmp_path)}\n{ours}\n}}\n"
     )
@@ -135,7 +135,7 @@ def behind_nginx(tmp_path):
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 @pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
 def test_nginx_sends_security_headers_with_every_answer(behind_nginx, path):
-    """Also with a cached file, which has no cookie because it is shared by all, and with a 404."""
+    """Covers a cached file, which has no cookie because all users share it, and a 404."""
     line = HTTPConnection(behind_nginx, timeout=60)
     line.request("GET", path)
     answered = line.getresponse()
@@ -167,7 +167,7 @@ def test_deployment_document_lists_the_headers_that_nginx_sends():
 @pytest.mark.install
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
 def test_two_processes_behind_nginx_serve_and_replace_each_other():
-    # pip may find torch anywhere here: the address in the Dockerfile is for machines that reach it.
+    # Use PyPI for torch here, because the index in the Dockerfile may be unreachable.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],
         check=True,

@@ -1,4 +1,4 @@
-"""Tests of the server's answers in addition to Streamlit's own."""
+"""Tests of how the server changes Streamlit's HTML document and responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div
 
 
 def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
-    """Return status, head and body that a server of two documents and a text answers, at an address below `under`."""
+    """Return status, headers and body of a small server's response, with the server at the base path `under`."""
 
     async def document(request):
         return HTMLResponse(DOCUMENT, headers={"ETag": "of Streamlit's file"})
@@ -59,7 +59,7 @@ def test_document_names_the_page_before_streamlits_script_runs(path):
 
 
 def test_rewritten_document_matches_the_installed_streamlit():
-    """Each of its marks occurs once in the document of the installed version."""
+    """Each marker that the app replaces occurs exactly once in the installed version's document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):

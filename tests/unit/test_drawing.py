@@ -1,4 +1,4 @@
-"""Tests of attention shown outside the app: one call, one offline file, and BertViz's calls."""
+"""Tests of attention shown outside the app: a single call, a single offline file, and BertViz's calls."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def tiny(name, config, **settings):
 
 
 def test_bertviz_calls_for_bert_work():
-    """The calls are those of head_view_bert.ipynb and model_view_bert.ipynb, with two sentences and the start of the
-    second.
+    """Same calls as in head_view_bert.ipynb and model_view_bert.ipynb, for two sentences and the index where the second
+    starts.
     """
     model = tiny(
         "BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4, intermediate_size=16
@@ -198,7 +198,7 @@ def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
 
 
 def test_showing_arrays_needs_only_numpy(tmp_path):
-    """The test treats every other library as not installed."""
+    """The test makes every other library look uninstalled."""
     code = f"""
 import sys
 for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):

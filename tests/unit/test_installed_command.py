@@ -89,7 +89,7 @@ def test_missing_packages_are_reported_with_the_install_command(tmp_path, option
 
 def test_package_check_covers_all_requirements_of_the_app():
     required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    # Packages that only the trainer and the import need, and packages that only Streamlit and its server import.
+    # Packages that only training and model import need, and packages that only Streamlit and its server need.
     others = {"sacrebleu", "huggingface_hub", "python-multipart", "protobuf", "uvloop"}
     found = packages_distributions()
     assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others
@@ -105,6 +105,6 @@ def test_package_check_covers_all_requirements_of_the_app():
     ],
 )
 def test_misspelt_own_option_is_reported(monkeypatch, options, line):
-    """Streamlit would print its own usage, although the user did not call Streamlit."""
+    """Without this check, Streamlit would print its own usage message, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
         call(monkeypatch, *options)

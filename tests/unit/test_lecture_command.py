@@ -1,4 +1,4 @@
-"""Tests which machines can reach the app: only this one, or all in the lecture hall."""
+"""Tests of which machines can reach the app: only this one, or all machines in the lecture hall."""
 
 from __future__ import annotations
 

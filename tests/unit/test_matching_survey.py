@@ -1,4 +1,4 @@
-"""Tests of heads of two models, matched over many sentences."""
+"""Tests of matching the heads of two models over many sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that commands, links and paths in the README and the documents are valid."""
+"""Tests that commands, links and paths in the README and the other documents are valid."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_links_and_paths_in_the_documents_exist(document):
 
 
 def test_torchrun_commands_parse():
-    # Without "--", torchrun takes --run for an abbreviation of one of its own options and rejects it.
+    # Without "--", torchrun reads --run as an abbreviation of one of its own options and rejects it.
     text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("training.md", "deployment.md"))
     commands = re.findall(r"torchrun (-[^`\n]+)", text.replace("\\\n", " "))
     assert len(commands) == 2

@@ -1,4 +1,4 @@
-"""Tests that a file that cannot be written is reported by name, in one line, and never left half written."""
+"""Tests that an unwritable file is reported by name, in one line, and is never left half written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.files.replacing import check_output, replaced, write_text
 
 @pytest.fixture
 def files(tmp_path, model_folder, tokenizer):
-    """Input files for the commands below."""
+    """Arguments and input files for the commands below."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the dog {n}\tder Hund {n}\n" for n in range(40)), encoding="utf-8")
     (tmp_path / "dev.tsv").write_text("a cat\teine Katze\n", encoding="utf-8")
     (tmp_path / "given").mkdir()
@@ -131,7 +131,7 @@ def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
 
 
 def test_replaced_file_has_the_usual_permissions(tmp_path):
-    """Holds even if the code that wrote it made it private."""
+    """The code that wrote the file may have made it private."""
     (tmp_path / "other.txt").touch()
     with replaced(tmp_path / "a.txt") as file:
         file.write_text("new")
@@ -141,7 +141,7 @@ def test_replaced_file_has_the_usual_permissions(tmp_path):
 
 @pytest.fixture
 def no_files(tmp_path):
-    """Return paths that cannot be output files, and the message for each."""
+    """Return paths that cannot be output files, with the expected message for each."""
     (tmp_path / "file").touch()
     return {
         tmp_path: "is a folder: name a file",

@@ -1,4 +1,4 @@
-"""Tests of the long tests that run in every CI run."""
+"""Tests of the share of the long tests that runs in every CI run."""
 
 from __future__ import annotations
 

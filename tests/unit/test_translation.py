@@ -1,4 +1,4 @@
-"""Tests of translations by every method, and all results computed for them, as pages receive them."""
+"""Tests of translations with every decoding method, and of the results that pages receive."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def test_endless_translation_stops_at_the_limit(shipped):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
 def test_interventions_apply_to_every_decoding_step(shaped_translator, method, interventions):
-    """The encoder, the cached steps and the pass over the whole translation belong to one run."""
+    """Covers the encoder, the cached steps, and the pass over the whole translation."""
     traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
     assert traced.trace.interventions == interventions
     again = shaped_translator.trace(TEXT, interventions=interventions) if method == "greedy" else traced.trace
     assert again.predicted_tokens == traced.translation.tokens
     if interventions.decoder_mask:
-        # Without the mask the whole pass sees later tokens, and the steps do not.
+        # Without the mask, the pass over the whole translation sees later tokens, but the steps do not.
         total = float(traced.trace.log_probs.sum())
         assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
         if shaped_translator.config.positions != "none":

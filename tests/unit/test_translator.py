@@ -47,7 +47,7 @@ def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
 
 
 def test_texts_traced_together_equal_single_traces(shaped_translator):
-    """The texts have all lengths, one is empty and one too long; models of every shape are covered."""
+    """Covers texts of different lengths, an empty text and a text that is too long."""
     texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_TOKENS + 1), "Hello!"]
     found = {}
     shaped_translator.trace_together(texts, found.setdefault)
@@ -75,7 +75,7 @@ def test_each_row_reads_one_token_and_predicts_the_next(small_translator):
 
 
 def test_trace_of_a_copying_model_has_its_known_attention(copying_translator):
-    """Fails if axes are swapped, or a row or a column is shifted by one."""
+    """Fails if axes are swapped, or if rows or columns are shifted by one."""
     trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
     assert [p.id for p in trace.predicted_tokens] == [p.id for p in trace.source_tokens]
@@ -192,12 +192,12 @@ def test_translation_without_positions_is_decoded_without_them(shaped_translator
     parts = shaped_translator.tokenizer.spelling.parts
     begun = False
     for token, likeliest in zip(trace.predicted_tokens, trace.candidate_ids[:, 0].tolist(), strict=True):
-        # Except where the most likely token would have broken a character.
+        # Unless the most likely token would have broken a character.
         assert token.id == likeliest or likeliest in parts or (begun and token.id in parts)
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
     if shaped_translator.config.positions == "rotary":
-        # This random model repeats one token whatever it knows about positions.
+        # With rotary positions, this random model repeats one token either way.
         assert not np.allclose(trace.log_probs, normal.log_probs)
     elif shaped_translator.config.positions != "none":
         assert trace.predicted_tokens != normal.predicted_tokens
@@ -249,7 +249,7 @@ def test_devices_are_listed(model_folder):
 
 
 def test_unusable_device_is_not_offered(monkeypatch):
-    # No machine has both.
+    # No machine has both devices.
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
     monkeypatch.setattr(devices, "_works", devices._works.__wrapped__)
@@ -267,7 +267,7 @@ def test_model_version_changes_with_its_files(model_folder, small_translator, tm
 
 @pytest.mark.parametrize("text", ["\ud800 dog", "dog\udfff.", "a \udfff\ud800 b"])
 def test_lone_surrogate_is_read_as_a_replacement_character(small_translator, text):
-    """JSON can hold one, and so can a Python string; no page, file or chart can."""
+    """JSON and Python strings can contain a lone surrogate, but no page, file or chart can."""
     trace = small_translator.trace(text, text)
     shown = [trace.source_text, trace.target_text, small_translator.trace(text).source_text]
     assert shown == [re.sub("[\ud800-\udfff]", "\ufffd", text)] * 3

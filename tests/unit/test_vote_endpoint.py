@@ -1,4 +1,4 @@
-"""Tests of votes by the requests that phones and the lecturer's browser send to the proxy."""
+"""Tests of votes, through the requests that phones and the lecturer's browser send to the proxy."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUESTION = {"act": "open", "question": "What comes <b>next</b>?", "choices": ["H
 
 @dataclass
 class Hall:
-    """A proxy without an app, its endpoint, and the paths that the terminal showed."""
+    """A proxy without an app, its vote endpoint, and the paths printed in the terminal."""
 
     port: int
     told: list[str] = field(default_factory=list)
     cookie: str = ""
 
     async def ask(self, method: str, path: str, body: object = None, *more: str) -> tuple[int, str, str]:
-        """Return status, head and body of an answer."""
+        """Return status, headers and body of a response."""
         sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         fields = [f"{method} {path} HTTP/1.1", "Host: hall", *more]
         if method == "POST":
