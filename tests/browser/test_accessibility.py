@@ -60,14 +60,14 @@ def serious_in_both_themes(reader: Visitor) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_every_page_has_no_serious_violation(reader, place):
+def test_no_page_has_a_serious_accessibility_violation(reader, place):
     reader.open(f"{place.path}{MORE.get(place.page.name, '')}&text=I+have+a+dream.")
     charts(reader.page)
     assert reader.page.get_by_role("heading", level=1).count() == 1
     assert serious_in_both_themes(reader) == []
 
 
-def test_every_view_of_the_attention_browser_has_no_serious_violation(reader):
+def test_no_attention_browser_view_has_a_serious_accessibility_violation(reader):
     reader.open(
         "/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root"
     )

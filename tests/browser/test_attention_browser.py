@@ -56,7 +56,7 @@ def size(trace: Trace, kind: str) -> tuple[int, int]:
     return trace.attention(kind).shape[2:]
 
 
-def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
+def test_cells_have_the_colours_of_the_published_scale(browse, small_translator, scale):
     with browse(small_translator, scale, "encoder") as shown:
         drawn = shown.colours(shown.cells(*size(scale, "encoder")))
     for row, colour in enumerate(VIRIDIS.values()):
@@ -66,7 +66,7 @@ def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
 @pytest.mark.parametrize(
     ("layer", "head"), [(1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3)))]
 )
-def test_map_of_a_permutation_has_its_bright_cells_in_the_right_places(browse, small_translator, known, layer, head):
+def test_bright_cells_of_a_permutation_are_in_the_right_places(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_tokens(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
@@ -111,7 +111,7 @@ def shade_table() -> np.ndarray:
 @pytest.mark.parametrize(
     "kind", ["decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross"))]
 )
-def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, kind):
+def test_readouts_show_the_weights_of_the_tensor(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     scores = random.normal(scale=3, size=trace.attention(kind).shape)

@@ -16,7 +16,7 @@ from transformer.analysis.heads.telling import telling_head
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
+def test_attention_for_a_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -63,7 +63,7 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
 
 
 @pytest.mark.thorough
-def test_click_in_the_introduction_opens_the_head(reader):
+def test_clicking_a_head_in_the_introduction_opens_it(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)
@@ -72,7 +72,7 @@ def test_click_in_the_introduction_opens_the_head(reader):
     reader.has_typed("I have a dream.")
 
 
-def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
+def test_pinning_a_cell_names_the_head_with_the_largest_weight_there(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
     trace = shipped.trace(sentence)
     tokens = [token.text for token in trace.source_tokens]
@@ -92,7 +92,7 @@ def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
+def test_introduction_shows_the_head_selected_by_keyboard(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")
@@ -107,7 +107,7 @@ def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_reload_and_back_button_keep_the_choices(reader):
+def test_reloading_and_going_back_keep_the_users_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")

@@ -24,7 +24,7 @@ def becomes(reader, pattern):
     return edits(reader)
 
 
-def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, server):
+def test_clicking_a_cell_moves_attention_there_and_the_url_restores_the_edit(visit, server):
     changed = re.compile("layer 1, head 7: .* 100%")
     with visit(server) as reader:
         reader.open(PAGE)
@@ -46,7 +46,7 @@ def test_click_moves_a_rows_attention_and_its_link_restores_the_edit(visit, serv
 
 
 @pytest.mark.thorough
-def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
+def test_dragging_sets_the_weight_of_a_cell_and_controls_adjust_it(reader):
     reader.open(PAGE)
     reader.maps(1)
     panel = reader.page.locator(".panel")
@@ -75,7 +75,7 @@ def test_drag_sets_the_share_of_a_cell_and_the_controls_change_it(reader):
 
 
 @pytest.mark.thorough
-def test_keys_make_the_same_edits_as_the_pointer(reader):
+def test_keyboard_and_pointer_make_the_same_edits(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page
@@ -115,7 +115,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
 
 
 @pytest.mark.thorough
-def test_click_on_a_word_erases_it(reader):
+def test_clicking_a_word_erases_it(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

@@ -52,7 +52,7 @@ def labels(reader, key: str) -> list[str]:
 @pytest.mark.parametrize(
     "path", [path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES]
 )
-def test_sentence_that_contains_if_has_all_of_its_charts(reader, path):
+def test_all_charts_are_drawn_for_a_sentence_containing_the_word_if(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
     assert any("if" in text for chart in found for text in chart)

@@ -94,7 +94,7 @@ def test_user_reaches_a_different_translation_by_keyboard_alone(reader):
     step(reader, 1)
 
 
-def test_link_restores_a_forced_token_for_another_user(reader, visit, server, shipped):
+def test_url_restores_a_forced_token_for_another_user(reader, visit, server, shipped):
     reader.open(f"/decoding?{DREAM}&step=2&layer=2&head=5")
     step(reader, 2)
     reader.page.locator(".timeline [aria-current=step]").press("ArrowRight")
@@ -137,7 +137,7 @@ def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
 
 
 @pytest.mark.thorough
-def test_word_that_the_user_types_is_written_by_the_model(reader):
+def test_typed_word_is_forced_in_the_translation(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.get_by_label("Another token or word").fill("keinen")
@@ -206,7 +206,7 @@ def test_setting_changed_between_two_arrow_key_steps_is_applied(reader):
 
 
 @pytest.mark.thorough
-def test_keys_go_to_the_open_list_of_shortcuts(reader):
+def test_open_shortcut_list_receives_all_keys(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")
@@ -220,7 +220,7 @@ def test_keys_go_to_the_open_list_of_shortcuts(reader):
 
 
 @pytest.mark.thorough
-def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
+def test_beam_tree_is_one_click_away_from_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -229,7 +229,7 @@ def test_tree_is_reached_by_one_click_from_the_settings(visit, server):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_move_through_the_tree(reader, shipped):
+def test_arrow_keys_move_through_the_beam_tree(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -248,7 +248,7 @@ def test_arrow_keys_move_through_the_tree(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
+def test_beam_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(
@@ -268,7 +268,7 @@ def test_tree_shows_the_score_by_which_it_is_sorted(reader, shipped):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1024, 390])
-def test_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, width):
+def test_beam_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, width):
     text = "The old man is reading a newspaper in the garden of his house."
     steps = len(shipped.trace_decoding(text, DecodingSettings("beam")).translation.tree.cutoffs)
     with visit(server, viewport={"width": width, "height": 768}) as lecturer:
@@ -292,7 +292,7 @@ def test_tree_wider_than_the_screen_has_scroll_buttons(visit, server, shipped, w
 
 
 @pytest.mark.thorough
-def test_tree_that_fits_does_not_scroll(reader):
+def test_beam_tree_that_fits_the_screen_does_not_scroll(reader):
     reader.open("/decoding?text=Yes.&method=beam")
     step(reader, 1)
     expect(reader.page.locator(".tree svg")).to_be_visible()
@@ -359,7 +359,7 @@ def test_start_over_returns_to_the_models_own_translation(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_sampled_translation_is_kept_on_other_pages_and_on_return(reader, shipped):
+def test_sampled_translation_is_kept_across_page_changes(reader, shipped):
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text

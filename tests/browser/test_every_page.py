@@ -19,7 +19,7 @@ CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
 # tests/browser/test_frame.py covers one page per section in every test run.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_fits_both_screen_sizes_and_logs_no_problem(reader, place):
+def test_page_fits_both_screen_sizes_and_logs_no_error(reader, place):
     """The `reader` fixture also fails the test on a console message, a failed request, or a request to another
     server.
     """

@@ -102,7 +102,7 @@ def test_map_toolbar_covers_no_control(visit, server):
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
-def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
+def test_clicking_a_cell_of_a_gradient_map_shows_its_sum(shipped, reader):
     """The second click repeats the first, to check that a cell can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
@@ -115,7 +115,7 @@ def test_click_in_a_gradient_map_shows_the_sum_of_that_cell(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
+def test_cell_can_be_clicked_again_after_select_boxes_chose_another(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_tokens)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")

@@ -37,7 +37,7 @@ def pixels(png: bytes) -> np.ndarray:
     ],
     ids=["chart", "map"],
 )
-def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, title, street):
+def test_charts_and_maps_in_the_dark_theme_are_exported_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
@@ -61,7 +61,7 @@ def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, tit
 
 
 @pytest.mark.thorough
-def test_link_to_a_figure_is_copied(reader):
+def test_link_to_a_figure_can_be_copied(reader):
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")
     chart.locator("svg .role-axis-label text").first.wait_for()
@@ -78,7 +78,7 @@ def test_link_to_a_figure_is_copied(reader):
 
 
 @pytest.mark.thorough
-def test_plotly_figure_is_saved_for_a_paper(reader):
+def test_plotly_figure_is_exported_for_a_paper(reader):
     reader.open(f"/positional_encoding?positions_part=curves&text={quote(SENTENCE)}")
     figure = reader.page.locator(".st-key-figure_positions_curves")
     figure.locator(".legendtext").first.wait_for()
@@ -115,7 +115,7 @@ def test_decoding_step_and_beam_tree_are_saved_as_separate_figures(visit, server
 
 
 @pytest.mark.thorough
-def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, server):
+def test_large_map_is_saved_as_one_image_with_text_labels(visit, server):
     with visit(server, color_scheme="dark") as reader:
         # This head attends to many tokens.
         reader.open(f"/inside_a_layer?inside_part=cell&layer=3&head=1&text={quote(' '.join([SENTENCE] * 6))}")
@@ -170,7 +170,7 @@ def test_untrusted_text_is_escaped_in_every_saved_file(reader):
         "/about?",
     ],
 )
-def test_every_figure_has_the_same_colours_from_both_themes(reader, path):
+def test_saved_figures_have_the_same_colours_in_both_themes(reader, path):
     found = {}
     for scheme in ("light", "dark"):
         reader.page.emulate_media(color_scheme=scheme)

@@ -26,7 +26,7 @@ def film(reader):
     return at
 
 
-def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, film, offline, shipped, tmp_path):
+def test_user_can_start_the_film_step_through_it_and_follow_its_links(reader, film, offline, shipped, tmp_path):
     keyboard = reader.page.keyboard
     reader.page.emulate_media(reduced_motion="no-preference")
     reader.open("/?" + urlencode({"text": SENTENCE}))
@@ -68,7 +68,7 @@ def test_user_starts_the_film_steps_through_it_and_follows_its_links(reader, fil
 
 
 @pytest.mark.thorough
-def test_film_is_accessible_without_motion_and_a_clicker_steps_through_it(reader, film):
+def test_film_works_with_reduced_motion_and_a_clicker(reader, film):
     reader.resize(1024, 768)
     reader.page.emulate_media(reduced_motion="reduce")
     reader.open("/?" + urlencode({"text": SENTENCE}))

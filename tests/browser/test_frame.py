@@ -45,7 +45,7 @@ CONTROLS = """() => {
 # itself.
 @pytest.mark.thorough(seconds=8)
 @pytest.mark.parametrize("path", ["/cross_attention", "/"])
-def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, visit, path):
+def test_fresh_server_never_shows_the_default_streamlit_menu(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
         # The style is part of the HTML document, so it applies before any Streamlit script runs.
@@ -66,7 +66,7 @@ def test_fresh_server_never_shows_streamlits_default_menu_of_files(unvisited, vi
         someone.has_typed("I have a dream.")
 
 
-def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
+def test_every_page_is_named_in_a_menu_that_fits_the_screen(reader):
     """tests/browser/test_every_page.py opens every part of every page, at both screen sizes."""
     reader.resize(1024, 768)
     reader.open(f"/?{DREAM}")
@@ -162,7 +162,7 @@ FIRST_ROW = """() => {
         *(pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")),
     ],
 )
-def test_map_begins_near_the_top_of_a_projector(reader, page):
+def test_map_starts_near_the_top_of_a_projector_screen(reader, page):
     reader.resize(1024, 768)
     reader.open(f"/{page}?{DREAM}")
     reader.maps(1)
@@ -198,7 +198,7 @@ def test_map_begins_near_the_top_of_a_projector(reader, page):
         "/inside_a_layer?subject=language_model&inside_part=mask&",
     ],
 )
-def test_box_for_the_text_leaves_room_for_a_map_near_the_top(reader, path):
+def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}&lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -260,7 +260,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     expect(page.locator(".readout")).to_contain_text(f"“it” looks most at “animal” {weights[1]:.4f}")
 
 
-def test_chosen_word_is_in_the_address(reader):
+def test_selected_word_is_stored_in_the_url(reader):
     page, chosen = reader.page, reader.page.locator(".word[aria-selected=true]")
     reader.open(f"/?{DREAM}&word_side=target&word_at=99")
     expect(chosen).to_have_count(1)
@@ -275,7 +275,7 @@ def test_chosen_word_is_in_the_address(reader):
 
 
 @pytest.mark.thorough
-def test_first_page_has_at_most_30_controls_on_a_screen(reader):
+def test_first_page_shows_at_most_30_controls_without_scrolling(reader):
     for width, height in (*SIZES, (390, 844)):
         reader.resize(width, height)
         reader.open("/")
@@ -284,7 +284,7 @@ def test_first_page_has_at_most_30_controls_on_a_screen(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_far_down_in_the_list_opens_at_its_top(reader):
+def test_lesson_far_down_the_list_opens_scrolled_to_the_top(reader):
     reader.resize(1024, 768)
     reader.open("/lessons")
     start = reader.page.get_by_role("button", name="Start").nth(5)
@@ -308,7 +308,7 @@ STACKED = """root => {
 
 
 @pytest.mark.thorough
-def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped):
+def test_large_model_drawing_shows_the_sentence_and_links_to_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
     reader.page.get_by_role("listbox", name="English words").focus()
@@ -328,7 +328,7 @@ def test_large_drawing_shows_the_sentence_and_links_to_the_pages(reader, shipped
     reader.has_typed("I have a dream.")
 
 
-def test_pinned_cell_ranks_all_heads_and_a_head_in_the_text_is_a_link(reader, shipped):
+def test_pinning_a_cell_ranks_all_heads_and_links_to_them(reader, shipped):
     reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
     reader.maps(1)
     listed = reader.page.locator(".ranking button")

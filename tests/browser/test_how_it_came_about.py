@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 
-def test_click_on_an_edge_chooses_its_path(reader):
+def test_clicking_an_edge_selects_its_path(reader):
     """Keyboard users choose the path in a select box instead."""
     reader.open("/how_it_came_about?text=I+have+a+dream.&graph_position=4&graph_most=12")
     # Dotted edges come from bias nodes and belong to no path.

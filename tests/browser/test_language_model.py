@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 PAGE = "/language_model?text=Hello.&lm_length=5&lm_text="
 
 
-def test_user_reaches_a_head_and_another_token_from_a_typed_text(reader):
+def test_user_can_open_a_head_and_choose_another_token(reader):
     reader.open(PAGE + "The+dog")
     reader.maps(1)
     box = reader.page.get_by_role("textbox", name="Start of a text")

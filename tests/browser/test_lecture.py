@@ -252,7 +252,7 @@ def test_clicker_without_slides_steps_through_heads_and_decoding_steps(reader):
     reader.see("One row of a map · 1 of 4")
 
 
-def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader):
+def test_clicker_finishes_a_decoding_slide_before_the_next_slide(reader):
     reader.resize(**PROJECTOR)
     keyboard, steps = reader.page.keyboard, reader.page.locator
     slides = Slides(
@@ -310,7 +310,7 @@ def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader)
 
 
 @pytest.mark.thorough
-def test_text_and_icons_return_to_their_usual_size_after_lecture_mode(reader):
+def test_text_and_icons_return_to_normal_size_after_lecture_mode(reader):
     type_size = """() => [document.querySelector("[data-testid=stTooltipIcon] svg").getBoundingClientRect().width,
         ...[...document.querySelectorAll(".stVegaLiteChart text")].map(text => getComputedStyle(text).fontSize)]"""
     icon, chart = reader.page.locator("[data-testid=stTooltipIcon]").first, reader.page.locator(".stVegaLiteChart svg")
@@ -333,7 +333,7 @@ def test_text_and_icons_return_to_their_usual_size_after_lecture_mode(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_list_shows_whole_buttons_in_lecture_mode(reader):
+def test_lesson_buttons_are_not_cut_off_in_lecture_mode(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("lessons", lecture="true"))
     button = reader.page.get_by_role("button", name="Start").first
@@ -412,7 +412,7 @@ LONGEST = [("positions", "3"), ("decoding", "2"), ("how_it_learned", "1"), ("not
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", ["", "2"])
 @pytest.mark.parametrize(("lesson", "step"), LONGEST)
-def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, answer):
+def test_lesson_step_with_its_answers_fits_a_projector(reader, lesson, step, answer):
     reader.resize(**PROJECTOR)
     reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
@@ -442,7 +442,7 @@ def test_lesson_step_fits_a_projector_with_its_answers(reader, lesson, step, ans
         address("about", slides=str(SLIDES)),
     ],
 )
-def test_lecture_mode_has_no_serious_violation(visit, server, path):
+def test_lecture_mode_has_no_serious_accessibility_violation(visit, server, path):
     with visit(server) as someone:
         someone.open(path)
         someone.page.locator(".lecture[data-drawn]").first.wait_for(state="attached")

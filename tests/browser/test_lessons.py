@@ -14,7 +14,7 @@ def said(reader):
     return reader.page.locator(".atlas .readout")
 
 
-def test_lesson_works_by_keyboard(reader):
+def test_lesson_can_be_completed_by_keyboard(reader):
     """Without a pointer, a user predicts, reveals the measured answer and continues. The answer is hidden until
     then.
     """
@@ -45,7 +45,7 @@ def test_lesson_works_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
+def test_arrow_keys_step_through_a_lesson(reader):
     """The buttons show their keys. The key for the next step first reveals the answer."""
     reader.open(ROW)
     reader.maps(1)
@@ -64,7 +64,7 @@ def test_arrow_keys_of_a_laptop_step_through_a_lesson(reader):
 
 
 @pytest.mark.thorough
-def test_lesson_is_complete_on_paper_and_without_a_network(reader, offline, tmp_path):
+def test_lesson_can_be_printed_and_used_offline(reader, offline, tmp_path):
     """Checks the sheet for students, the sheet with the answers, and the saved file."""
     reader.open(ROW)
     reader.maps(1)
@@ -104,7 +104,7 @@ def test_lesson_fits_small_screens(reader, size):
 
 
 @pytest.mark.thorough
-def test_title_of_the_next_lesson_is_shown_completely(reader):
+def test_title_of_the_next_lesson_is_not_cut_off(reader):
     reader.resize(1024, 768)
     reader.open("/lessons?lesson_id=positions&lesson_step=3&lesson_answer=shown")
     following = reader.page.locator(".st-key-lesson_next p")

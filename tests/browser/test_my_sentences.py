@@ -11,7 +11,7 @@ OPEN = re.compile("^My sentences")
 
 
 @pytest.mark.thorough
-def test_sentence_list_survives_a_reload_and_is_measured(reader, tmp_path):
+def test_sentence_list_survives_a_reload_and_can_be_measured(reader, tmp_path):
     page = reader.page
     reader.open("/?text=I+have+a+dream.")
     page.get_by_role("combobox", name="or an example").click()

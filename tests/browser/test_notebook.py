@@ -199,7 +199,7 @@ def choose_by_hand(page: Page) -> None:
 
 
 @pytest.mark.parametrize("jupyter", ["jupyter-lab", "jupyter-notebook"], indirect=True)
-def test_python_and_jupyter_exchange_state(page):
+def test_widget_state_is_synchronised_between_python_and_jupyter(page):
     run(page, 0)
     choose_by_hand(page)
     # The browser reports a choice with a short delay, so wait before the next cell is run.
@@ -230,7 +230,7 @@ def test_widget_follows_the_theme_of_the_notebook(page: Page):
     expect(atlas).to_have_css("color", "rgb(238, 242, 248)")
 
 
-def test_saved_notebook_has_a_picture_without_a_kernel(page: Page, programs: Path, notebook: Path):
+def test_saved_notebook_shows_a_picture_without_a_kernel(page: Page, programs: Path, notebook: Path):
     run(page, 0)
     page.locator(".atlas[data-drawn]").wait_for()
     page.keyboard.press("Control+s")
@@ -241,7 +241,7 @@ def test_saved_notebook_has_a_picture_without_a_kernel(page: Page, programs: Pat
     assert 'aria-label="Cross attention, layer 1, head 6"' in base64.b64decode(picture).decode()
 
 
-def test_python_and_marimo_exchange_state(browser: Browser, marimo: str):
+def test_widget_state_is_synchronised_between_python_and_marimo(browser: Browser, marimo: str):
     with offline(browser, marimo) as page:
         choose_by_hand(page)
         expect(page.get_by_text(re.compile(r"chosen: cross 1 4 \[\d\] \[\d\]"))).to_be_visible()

@@ -28,7 +28,7 @@ def back(reader) -> None:
 
 
 @pytest.mark.thorough
-def test_click_anywhere_on_a_row_opens_the_head(reader):
+def test_clicking_anywhere_in_a_table_row_opens_its_head(reader):
     reader.open(HEADS)
     row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
     row.locator("td").nth(2).click()
@@ -42,7 +42,7 @@ def test_click_anywhere_on_a_row_opens_the_head(reader):
 
 
 @pytest.mark.thorough
-def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
+def test_gallery_sentence_opens_its_head_with_the_cell_pinned(reader):
     reader.open("/gallery?text=A+dog&palette=magma")
     sentence = reader.page.locator(".gallery li a").first
     text = sentence.get_attribute("aria-label").split(": ", 1)[1]
@@ -54,7 +54,7 @@ def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
 
 
 @pytest.mark.thorough
-def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
+def test_back_button_returns_to_the_place_where_a_gallery_sentence_was_opened(reader):
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     reader.open("/gallery?text=A+dog")
     sentence = reader.page.locator(".gallery li a").nth(12)
@@ -71,7 +71,7 @@ def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
 
 
 @pytest.mark.thorough
-def test_row_of_a_sorted_table_opens_its_own_head(reader):
+def test_row_in_a_sorted_table_opens_the_correct_head(reader):
     reader.open(HEADS)
     for _ in range(2):
         reader.page.locator(".heads thead button").nth(4).click()
@@ -94,7 +94,7 @@ def test_table_of_heads_can_be_used_by_keyboard_alone(reader):
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.thorough)])
-def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
+def test_clicking_a_cell_of_a_metric_map_opens_its_head(reader, times):
     reader.open(HEADS)
     cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
     for time in range(times):
@@ -107,7 +107,7 @@ def test_click_on_a_cell_in_a_metric_map_opens_the_head(reader, times):
 
 
 @pytest.mark.thorough
-def test_click_on_a_point_opens_the_head(reader):
+def test_clicking_a_scatter_plot_point_opens_its_head(reader):
     points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
     reader.open(SIMILAR)
     # The same point opens the head again, also on a smaller screen.
@@ -130,7 +130,7 @@ def test_head_in_the_scatter_plot_can_be_opened_by_keyboard_alone(reader):
 
 
 @pytest.mark.thorough
-def test_two_most_similar_heads_are_links(reader):
+def test_two_most_similar_heads_are_shown_as_links(reader):
     reader.open(SIMILAR)
     for number in (1, 2):
         link = reader.page.locator(f".st-key-alike_{number}_decoder button")

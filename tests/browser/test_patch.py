@@ -10,7 +10,7 @@ from transformer.commands.verify import verify
 ADDRESS = f"/patch?text={quote('The doctor lost her keys.')}&patch_other={quote('The doctor lost his keys.')}"
 
 
-def test_cell_is_dragged_onto_the_other_run(reader):
+def test_dragging_a_cell_onto_the_other_run_patches_it(reader):
     """Keyboard users choose cells in select boxes instead."""
     reader.open(ADDRESS)
     cells = reader.page.locator(".two-runs .cell")
@@ -43,7 +43,7 @@ def test_cell_is_dragged_onto_the_other_run(reader):
     reader.page.wait_for_function("/patch_direction=enough(&|$)/.test(location.search)")
 
 
-def test_every_format_of_a_figure_carries_an_experiment_that_can_be_verified(reader, shipped, tmp_path):
+def test_every_figure_file_format_contains_a_verifiable_experiment(reader, shipped, tmp_path):
     reader.open(ADDRESS)
     figure = reader.page.locator(".st-key-figure_patch_next")
     reader.drawn(figure.locator("svg").first)
@@ -55,7 +55,7 @@ def test_every_format_of_a_figure_carries_an_experiment_that_can_be_verified(rea
         assert report.compared > 10 and not report.differing, (name, str(report))
 
 
-def test_cursor_is_on_the_last_word_where_a_word_must_be_changed(reader):
+def test_last_word_is_selected_if_the_user_must_change_a_word(reader):
     reader.open(f"/patch?text={quote('My sister bought a car.')}")
     box = reader.page.get_by_role("textbox", name="Sentence B")
     expect(box).to_be_focused()

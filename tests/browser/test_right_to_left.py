@@ -16,7 +16,7 @@ def translator(tmp_path_factory) -> Translator:
     return Translator.load(arabic_model(tmp_path_factory.mktemp("right_to_left") / "ar-ar", reads="ar"), "cpu")
 
 
-def test_right_to_left_labels_are_placed_like_others(browse, translator):
+def test_right_to_left_labels_are_next_to_their_cells(browse, translator):
     trace = translator.trace("الرجل العجوز يقرأ.", "لدي حلم.")
     with browse(translator, trace, "cross") as shown:
         drawn = {text.text.translate(ISOLATES): text for text in shown.svg().iter(f"{SVG}text")}

@@ -36,7 +36,7 @@ def half_typed(reader):
     reader.page.get_by_label("English sentence").fill(HALF)
 
 
-def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
+def test_unsent_text_survives_page_changes_clicks_and_a_reload(reader):
     half_typed(reader)
     go(reader, "About the model")
     go(reader, "Cross attention")
@@ -69,7 +69,7 @@ def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader)
 
 
 @pytest.mark.thorough
-def test_example_and_back_button_replace_unsent_text(reader):
+def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     half_typed(reader)
     reader.page.get_by_label("or an example").click()
     reader.page.get_by_role("option").nth(2).click()
@@ -83,7 +83,7 @@ def test_example_and_back_button_replace_unsent_text(reader):
 
 # The translation box is the same component as the sentence box, which other tests check in every test run.
 @pytest.mark.thorough
-def test_unsent_translation_of_the_user_survives_page_changes(reader):
+def test_unsent_user_translation_survives_page_changes(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.page.get_by_role("button", name="Try my own translation").click()
@@ -130,7 +130,7 @@ def test_sentence_and_choices_survive_a_server_restart(browser, serve):
 
 
 @pytest.mark.thorough
-def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
+def test_selected_head_is_kept_when_a_hint_about_the_sentence_appears(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.control("Layer").select_option(label="1")
@@ -146,7 +146,7 @@ def test_selected_head_is_kept_for_a_sentence_with_a_hint(reader):
 
 # tests/ui/test_session.py covers every way to pin and navigate.
 @pytest.mark.thorough
-def test_pin_is_not_applied_to_another_kind_or_sentence(reader):
+def test_pins_do_not_apply_to_another_attention_kind_or_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     canvas = reader.page.locator("canvas.large")

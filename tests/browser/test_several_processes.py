@@ -31,7 +31,7 @@ def process_of(someone: Visitor) -> int:
 
 
 @pytest.mark.thorough
-def test_browser_stays_with_its_process_and_moves_when_the_process_exits(browser, serve):
+def test_browser_keeps_its_server_process_until_the_process_exits(browser, serve):
     with serve(COMMAND) as address, window(browser) as page, window(browser) as other:
         with watched(page, address) as first, watched(other, address) as second:
             for someone in (first, second):

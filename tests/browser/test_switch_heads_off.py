@@ -15,7 +15,7 @@ def switch(reader, name):
 
 
 @pytest.mark.thorough
-def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
+def test_single_heads_rows_and_whole_switchboards_can_be_switched_off(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
@@ -41,7 +41,7 @@ def test_heads_rows_and_whole_boards_can_be_switched_off(reader):
 
 
 @pytest.mark.thorough
-def test_keys_move_between_switches(reader):
+def test_arrow_keys_move_between_switches(reader):
     reader.open(PAGE + "none")
     switch(reader, "cross.1.1").focus()
     for key in ("ArrowDown", "ArrowRight", "Space"):

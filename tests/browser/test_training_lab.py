@@ -22,7 +22,7 @@ def film(someone, drawn: str):
 
 
 @pytest.mark.thorough
-def test_recorded_training_plays_and_rewinds(visit, server):
+def test_recording_of_a_training_run_plays_and_rewinds(visit, server):
     with visit(server) as reader:
         reader.open(RECORDED)
         film(reader, "recorded reverse 400")
@@ -46,7 +46,7 @@ def test_recorded_training_plays_and_rewinds(visit, server):
 
 
 @pytest.mark.thorough
-def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
+def test_user_can_train_a_model_watch_it_and_query_it(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)
@@ -67,7 +67,7 @@ def test_user_starts_a_training_watches_it_and_asks_the_model(visit, server):
 
 
 @pytest.mark.thorough
-def test_spectrum_shows_grokking(visit, server):
+def test_fourier_spectrum_shows_grokking(visit, server):
     with visit(server) as reader:
         reader.open(f"{RECORDED}&lab_task=modular")
         bars = reader.page.locator(".film canvas[aria-label*='Fourier spectrum']")

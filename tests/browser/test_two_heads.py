@@ -37,7 +37,7 @@ def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.thorough
-def test_hovering_reads_both_maps_and_their_difference_at_once(reader, views):
+def test_hovering_shows_the_weights_of_both_maps_and_their_difference(reader, views):
     a, b = views
     canvases = opened(reader, f"encoder.2.3.words.{TIRED}", f"encoder.2.3.words.{WIDE}")
     assert canvases.count() == 3
@@ -80,7 +80,7 @@ def test_arrow_keys_select_the_same_cell_in_all_maps(reader, views):
 
 
 @pytest.mark.thorough
-def test_no_difference_is_shown_where_the_axes_disagree(reader):
+def test_no_difference_is_shown_for_maps_with_different_axes(reader):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", "encoder.1.1.words.I see.")
     assert canvases.count() == 2
     reader.see("The difference cannot be shown")
@@ -103,7 +103,7 @@ def top_of(reader: Visitor, canvas: Locator) -> float:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)], ids=str)
-def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
+def test_both_maps_and_their_difference_are_side_by_side(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as reader:
         canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
         # Content above the maps appears a moment later and moves them.
@@ -116,7 +116,7 @@ def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
 
 
 @pytest.mark.thorough
-def test_axis_titles_are_not_cut(reader):
+def test_axis_titles_are_not_cut_off(reader):
     canvases = opened(reader, "encoder.1.1.tokens.I see.", "encoder.1.1.tokens.I do.")
     for canvas in canvases.all():
         # Dark pixels within two pixels of the canvas edge would mean that a letter is cut off.

@@ -52,7 +52,7 @@ def widget():
 
 
 @pytest.mark.parametrize("scheme", URLS)
-def test_module_draws_from_a_url_without_a_server(browser: Browser, widget, scheme):
+def test_widget_module_renders_from_a_url_without_a_server(browser: Browser, widget, scheme):
     state = {name: getattr(widget, name) for name in ("kind", "layer", "head", "rows", "columns")}
     messages = {kind: base64.b64encode(message).decode() for kind, message in widget.messages.items()}
     html = PAGE.replace("URL_OF", URLS[scheme]).replace("STATE", json.dumps({**state, "messages": messages}))

@@ -45,7 +45,7 @@ def test_backpropagation_page_opens_with_the_loss(narrow_app):
 
 
 @pytest.mark.parametrize("walked", [range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough)], ids=str)
-def test_user_steps_through_the_backward_pass_by_gradient(narrow_app, listed, walked):
+def test_user_can_step_through_the_backward_pass(narrow_app, listed, walked):
     assert len(listed) == 94
     test = app(**GIVEN, backward_stage=listed[walked[0]].key)
     for number in walked:
@@ -67,7 +67,7 @@ def test_user_steps_through_the_backward_pass_by_gradient(narrow_app, listed, wa
 
 
 @pytest.mark.thorough
-def test_every_section_opens(narrow_app):
+def test_every_section_of_the_page_can_be_opened(narrow_app):
     test = app(**GIVEN)
     for section in SECTIONS:
         test.segmented_control("backward_section").set_value(section).run()
@@ -77,7 +77,7 @@ def test_every_section_opens(narrow_app):
     assert healthy(test) and test.query_params["backward_stage"] == stage, "one of them is always chosen"
 
 
-def test_search_finds_the_gradients_of_every_part(narrow_app):
+def test_gradient_search_covers_every_part_of_the_model(narrow_app):
     box = chooser(app(**GIVEN), "backward_number")
     found = [option for option in box.options if "W_Q" in option]
     assert [option.partition(": ")[2] for option in found] == [
@@ -122,7 +122,7 @@ def test_page_shows_the_smoothed_loss_of_one_step(narrow_app):
     assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
 
 
-def test_page_compares_gradient_sizes_of_pre_norm_and_post_norm(narrow_app):
+def test_page_compares_gradient_magnitudes_of_pre_norm_and_post_norm(narrow_app):
     test = app(**GIVEN, backward_part="sizes")
     assert healthy(test) and figures(test) == (0, 2)
     assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13

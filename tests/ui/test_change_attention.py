@@ -140,7 +140,7 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(shipped):
     assert healthy(everything, warned=True), "a sentence of nothing"
 
 
-def test_user_chooses_the_step_and_numbers_are_saved():
+def test_user_can_choose_the_step_and_download_the_numbers():
     test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
     # Earlier words stay, even a word that the edited model would not choose.
@@ -150,7 +150,7 @@ def test_user_chooses_the_step_and_numbers_are_saved():
     assert saved == {"Save as CSV", "Save as JSON", "Save as experiment", "Save as NPZ (every head)"}
 
 
-def test_attention_page_links_to_the_editor():
+def test_attention_page_links_to_the_attention_editor():
     test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
     button(test, "cross_change").click().run()
     # AppTest does not follow page changes, so switch the page here.

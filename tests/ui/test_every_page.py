@@ -148,7 +148,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_page_survives_visiting_another_page_and_invalid_address_values(narrow_app, place):
+def test_page_is_unchanged_by_a_visit_to_another_page_or_invalid_url_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -182,13 +182,13 @@ def test_unreadable_sentence_is_reported(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_page_renders_with_one_value_given_to_every_parameter(narrow_app, place, value):
+def test_page_renders_with_the_same_value_for_every_parameter(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 
 
 @pytest.mark.parametrize("place", PAGES_FIRST, ids=str)
-def test_user_text_is_never_interpreted_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
+def test_user_text_is_shown_literally_and_every_figure_has_a_save_menu(narrow_app, monkeypatch, place):
     """Opens all parts of the page, and checks the tables too. The session must not keep a trace alive through callbacks
     or downloads.
     """

@@ -119,7 +119,7 @@ def test_language_model_parts_show_figures_and_mention_no_translation(trace, pag
         assert data["sentence"] in ("", f"Text: {trace.target_text}") or data["file"] == "two-heads"
 
 
-def test_every_number_of_every_head_is_in_the_table(loaded, trace):
+def test_table_contains_every_metric_of_every_head(loaded, trace):
     test = opened(COMPARE)
     scores = [-float(number) for number in range(loaded.tokenizer.size)]
     metrics = head_metrics(trace, "decoder", scores)
@@ -162,13 +162,13 @@ def test_two_texts_are_compared(loaded):
 
 
 @pytest.mark.thorough
-def test_token_table_of_two_texts_merges_their_common_beginning():
+def test_token_table_merges_the_common_prefix_of_two_texts():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
 
 
-def test_every_stage_can_be_opened_and_equals_its_tensor(loaded, trace):
+def test_every_stage_shows_the_values_of_its_tensor(loaded, trace):
     listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
     test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)
     (drawing,) = sent(test, "stages")
@@ -187,7 +187,7 @@ def test_every_stage_can_be_opened_and_equals_its_tensor(loaded, trace):
     assert healthy(test) and test.query_params["lm_layer"] == "3" and "layer" not in test.query_params
 
 
-def test_chosen_cell_is_in_the_address(loaded, trace):
+def test_chosen_cell_is_stored_in_the_url(loaded, trace):
     test = opened(INSIDE, inside_part="cell", inside_kind="cross", lm_layer="2", lm_head="3")
     chooser(test, "inside_rows").set_value(4).run()
     chooser(test, "inside_columns").set_value(1).run()

@@ -14,7 +14,7 @@ PAGE = "pages/how_it_came_about.py"
 DREAM = "I have a dream."
 
 
-def test_displayed_effects_of_a_path_equal_the_library(shipped):
+def test_displayed_path_effects_match_the_library(shipped):
     test = opened(PAGE, text=DREAM, graph_position="4", graph_most="12", graph_cut="true", graph_every="true")
     assert healthy(test) and "“Traum” and not “" in texts(test)
     trace = shipped.trace(DREAM, details=True)
@@ -37,7 +37,7 @@ def test_displayed_effects_of_a_path_equal_the_library(shipped):
 
 
 @pytest.mark.thorough
-def test_pairs_of_a_chosen_cell_add_up_to_its_score(shipped):
+def test_component_products_of_a_cell_add_up_to_its_score(shipped):
     test = opened(
         PAGE,
         text=DREAM,
@@ -62,6 +62,6 @@ def test_attribution_graph_is_shown_for_a_language_model():
 
 
 @pytest.mark.thorough
-def test_invalid_numbers_in_the_address_fall_back_to_defaults():
+def test_invalid_numbers_in_the_url_fall_back_to_defaults():
     test = opened(PAGE, text=DREAM, graph_position="9999", graph_path="9999", graph_against="1", graph_most="x")
     assert healthy(test)

@@ -50,7 +50,7 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-def test_chosen_parts_are_in_the_address(narrow_app):
+def test_chosen_page_parts_are_stored_in_the_url(narrow_app):
     test = app(**GIVEN)
     for part in ("norm", "example", "stages"):
         test.segmented_control("inside_part").set_value(part).run()
@@ -74,7 +74,7 @@ def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
 @pytest.mark.parametrize(
     "walked", [range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough)], ids=str
 )
-def test_buttons_step_through_the_stages_one_by_one(narrow_app, walked):
+def test_buttons_step_through_the_stages_one_at_a_time(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
     assert len(listed) == 61
@@ -161,7 +161,7 @@ def test_every_section_and_every_card_opens(narrow_app):
     ("kind", "row", "column"),
     [("encoder", 0, 0), ("encoder", 99, 99), ("decoder", 1, 3), ("decoder", 5, 5), ("cross", 1, 3), ("cross", 99, 99)],
 )
-def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
+def test_every_number_of_a_cell_matches_the_trace(trace, kind, row, column):
     test = app(inside_part="cell", inside_kind=kind, layer="3", head="4", rows=str(row), columns=str(column))
     assert healthy(test)
     weights = trace.attention(kind)[2, 3]
@@ -181,7 +181,7 @@ def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     assert "the stream in the trace changes by the same vector" in texts(test)
 
 
-def test_caption_numbers_equal_words():
+def test_caption_numbers_repeated_words():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
@@ -218,7 +218,7 @@ def test_weight_pinned_on_the_attention_page_is_explained(shipped, words, hide):
 
 
 @pytest.mark.thorough
-def test_cell_links_to_the_curves_of_its_positions(trace):
+def test_cell_links_to_its_position_curves(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
@@ -279,7 +279,7 @@ def test_attention_browser_links_to_the_pinned_cell(trace, page, kind):
     assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
 
 
-def test_worked_example_is_computed():
+def test_worked_example_shows_computed_numbers():
     test = app(inside_part="example")
     assert [metric.value for metric in test.metric] == ["0.88", "0.12", "1.00"]
     test.number_input("inside_score").set_value(96.0).run()

@@ -78,7 +78,7 @@ def test_full_stop_is_attached_to_its_word():
     assert "The old man went to the **park" in texts(test)
 
 
-def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
+def test_text_and_settings_are_in_the_url_and_survive_a_page_change():
     test = opened()
     assert typed(test, "beginning") == BEGINNING
     submit(test, "My sister", "beginning")
@@ -94,7 +94,7 @@ def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
     assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
 
 
-def test_language_model_head_is_separate_from_the_translators_head():
+def test_language_model_and_translator_heads_are_chosen_separately():
     test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
     choice = map_of(test)["asked"]["choice"]
     assert (choice["layer"], choice["head"]) == (2, 1)
@@ -114,7 +114,7 @@ def test_page_warns_if_a_text_leaves_room_for_only_one_token(loaded):
     assert healthy(test) and f"only {POSITIONS} positions and has used them all" in texts(test)
 
 
-def test_empty_text_is_continued(loaded):
+def test_language_model_continues_an_empty_text(loaded):
     test = opened(lm_text="", lm_length="5")
     # The URL keeps an empty text.
     assert healthy(test) and typed(test, "beginning") == ""
@@ -173,7 +173,7 @@ def test_two_texts_are_compared(loaded):
     assert driver.table(test, "text", "bits per byte")["text"].tolist() == [f"2: {SECOND}"]
 
 
-def test_texts_of_two_lengths_are_compared_per_token(loaded):
+def test_texts_of_different_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
@@ -196,7 +196,7 @@ def test_texts_of_two_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} per token" in alone and "text 1" not in alone
 
 
-def test_long_text_is_quoted_in_part_and_has_a_perplexity_of_any_size(loaded):
+def test_long_text_is_abbreviated_and_any_perplexity_can_be_shown(loaded):
     score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
     assert " · 10" in score_table({1: score})["perplexity per word"][0]
     longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)

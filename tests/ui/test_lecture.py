@@ -49,7 +49,7 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-def test_added_slide_keeps_the_experiment_of_its_page():
+def test_new_slide_keeps_the_experiment_shown_on_its_page():
     test = act(opened("pages/how_it_came_about.py", text=DREAM), "add")
     address, carried = received(test)["file"].splitlines()[1:]
     assert address.startswith("how_it_came_about?") and carried.startswith("# ")
@@ -72,14 +72,14 @@ def test_lesson_table_has_large_text_in_lecture_mode():
 
 
 @pytest.mark.parametrize("page", ["encoder_attention", "masked_attention", "cross_attention"])
-def test_presented_map_is_restored_from_its_address(page):
+def test_presented_map_is_restored_from_the_url(page):
     test = opened(f"pages/{page}.py", text=DREAM, layer="2", head="5", lecture="true")
     assert headers(test)[0]["lecture"]
     assert (shown(test)["layer"], shown(test)["head"]) == (1, 4)
     assert "lecture" not in headers(act(test, "leave"))[0]
 
 
-def test_slide_names_only_parameters_of_its_own_page():
+def test_slide_stores_only_parameters_of_its_own_page():
     """A session keeps the parameters of all pages, so a page's URL also contains parameters of other pages."""
     kept = {
         "text": DREAM,
@@ -123,7 +123,7 @@ def test_slide_names_only_parameters_of_its_own_page():
     ]
 
 
-def test_slides_are_collected_opened_and_left():
+def test_slides_can_be_added_opened_and_closed():
     test = opened("pages/cross_attention.py", text=DREAM, layer="4", head="2", words="false")
     act(test, "add")
     test.switch_page("pages/masked_attention.py").run()
@@ -156,7 +156,7 @@ def test_slide_keeps_its_pins():
     assert (shown(test)["rows"], parameter(test, "encoder_rows"), parameter(test, "cross_rows")) == ([1], "1", None)
 
 
-def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
+def test_going_back_opens_a_slide_at_its_last_step():
     steps = Slide.of("decoding", {"text": DREAM, "step": "2"})
     question = Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"})
     slides = str(Slides((steps, question, SLIDES.slides[0])))
@@ -172,7 +172,7 @@ def test_lecturer_who_goes_back_enters_a_slide_at_its_last_step():
     assert healthy(test) and {"step", "lm_step", "lesson_answer"}.isdisjoint(test.query_params)
 
 
-def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
+def test_slide_title_is_shown_above_the_slide_and_stored_in_the_url():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)
     title = received(test)["slides"][0]["title"]
@@ -189,7 +189,7 @@ def test_slide_title_is_shown_above_the_slide_and_kept_in_the_address():
     assert received(test)["slides"][0]["title"] == ""
 
 
-def test_slide_keeps_and_names_its_head_and_step():
+def test_slide_stores_and_displays_its_head_and_step():
     """The page chose the head; another version of the page might choose another head."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
@@ -200,7 +200,7 @@ def test_slide_keeps_and_names_its_head_and_step():
     assert "step 3 · " in received(test)["slides"][0]["text"] and "layer " in received(test)["slides"][0]["text"]
 
 
-def test_slides_are_restored_from_an_address_and_a_file():
+def test_slides_are_restored_from_a_url_and_a_file():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     file = received(test)["file"]
     for name in map(str, SLIDES.slides):
@@ -212,7 +212,7 @@ def test_slides_are_restored_from_an_address_and_a_file():
 
 
 @pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
-def test_invalid_address_causes_a_single_sentence(slides):
+def test_invalid_slide_url_is_reported_in_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1
     assert "left out" in test.warning[0].value and received(test)["slides"] == []
@@ -233,7 +233,7 @@ def test_invalid_file_is_reported_in_one_sentence_and_keeps_the_slides():
 
 
 @pytest.mark.thorough
-def test_invalid_browser_message_does_nothing():
+def test_invalid_browser_message_is_ignored():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     for sent in (
         {},
@@ -262,7 +262,7 @@ def test_page_whose_url_is_too_long_cannot_become_a_slide():
     assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 
 
-def test_qr_code_contains_the_address_of_the_page():
+def test_qr_code_contains_the_url_of_the_page():
     test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
     code = received(test)["code"]
     assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
@@ -277,7 +277,7 @@ def by_clicker(test):
     return {button.key: button.proto.shortcut for button in test.button if button.proto.shortcut.startswith("page")}
 
 
-def test_lesson_outside_the_slides_advances_by_clicker():
+def test_clicker_advances_a_lesson_that_is_not_a_slide():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
     # Pressing the same key twice shows the answer, then the next step.
@@ -288,7 +288,7 @@ def test_lesson_outside_the_slides_advances_by_clicker():
     assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
 
 
-def test_next_key_shows_the_answer_first():
+def test_next_key_reveals_the_answer_first():
     """The next step waits for an answer, so outside lecture mode the key once did nothing."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
@@ -328,7 +328,7 @@ def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide
     assert parameter(test, "slide") == "2" and headers(test)[0]["kind"] == "cross"
 
 
-def test_presented_page_says_what_to_look_for():
+def test_presented_page_tells_the_audience_what_to_look_for():
     test = opened("pages/compare_heads.py", text=DREAM, lecture="true")
     assert "Highest: " in texts(test) and "with 0." in texts(test)
     assert "Highest: " not in texts(opened("pages/compare_heads.py", text=DREAM))

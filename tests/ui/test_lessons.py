@@ -36,7 +36,7 @@ ALWAYS = ("one_row", "many_heads", "mask")
 @pytest.mark.parametrize(
     "name", [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FILES]
 )
-def test_every_step_asks_and_then_answers(name):
+def test_every_lesson_step_asks_a_question_and_then_shows_the_answer(name):
     for number in range(1, len(read_lesson(FILES[name]).steps) + 1):
         test = lessons(id=name, step=str(number))
         assert healthy(test), name
@@ -46,7 +46,7 @@ def test_every_step_asks_and_then_answers(name):
         assert not test.button(key="lesson_next").disabled
 
 
-def test_answer_counts_in_the_score_of_the_bets():
+def test_lesson_answer_counts_towards_the_prediction_score():
     """In lecture mode, the answer comes from an audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
@@ -55,7 +55,7 @@ def test_answer_counts_in_the_score_of_the_bets():
         assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
 
 
-def test_lesson_runs_from_start_to_end():
+def test_lesson_can_be_completed_from_start_to_end():
     test = lessons()
     test.button(key="lesson_open_one_row").click().run()
     assert "1 of 4" in texts(test) and test.button(key="lesson_next").disabled
@@ -87,7 +87,7 @@ def click(test, **choice):
 
 
 @pytest.mark.parametrize("name", ["aligner", "one_row"])
-def test_click_on_a_wrong_row_gets_a_comment_and_the_right_one_continues(name):
+def test_clicking_a_wrong_row_shows_a_comment_and_the_right_row_continues(name):
     right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
     test = lessons(id=name, step="1")
     assert "You " not in texts(test)
@@ -121,7 +121,7 @@ def test_lesson_comment_on_a_click_matches_the_map(shown, said):
 
 
 @pytest.mark.parametrize("shown", [{"hide": True}, {"words": False}, {"look": "lines", "columns": [2]}])
-def test_map_shows_the_answer_once_the_row_is_marked(shown):
+def test_map_shows_the_answer_after_the_user_clicks_the_right_row(shown):
     answered = headers(lessons(id="one_row", step="1", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
@@ -143,7 +143,7 @@ def test_lesson_answer_is_shown_beside_its_map():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
-def test_lesson_answer_numbers_equal_words(tmp_path, monkeypatch):
+def test_lesson_answer_numbers_repeated_words(tmp_path, monkeypatch):
     shipped = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
@@ -153,7 +153,7 @@ def test_lesson_answer_numbers_equal_words(tmp_path, monkeypatch):
     assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
 
 
-def test_click_on_a_wrong_head_gets_a_comment_and_the_right_one_continues():
+def test_clicking_a_wrong_head_shows_a_comment_and_the_right_head_continues():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     click(test)
@@ -169,7 +169,7 @@ def test_click_on_a_wrong_head_gets_a_comment_and_the_right_one_continues():
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_reopened_step_is_reset_like_its_map(right):
+def test_reopening_a_lesson_step_resets_the_step_and_its_map(right):
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     before = headers(test)[0]["asked"]
@@ -185,7 +185,7 @@ def test_reopened_step_is_reset_like_its_map(right):
     assert "lesson_answer" not in test.query_params
 
 
-def test_step_reopened_from_the_list_is_reset():
+def test_reopening_a_step_from_the_lesson_list_resets_it():
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
     click(test, rows=[0])
@@ -203,7 +203,7 @@ def test_last_lesson_links_back_to_the_list():
     assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
 
 
-def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
+def test_lesson_written_by_a_teacher_is_shown(tmp_path, monkeypatch):
     """The page names an invalid lesson, and shows markup in a lesson literally."""
     text = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
@@ -238,12 +238,12 @@ STEP_4 = 'figure = { show = "candidates", step = 4 }'
 
 
 @pytest.mark.parametrize("figure", ['show = "candidates", step = 3000', 'show = "map", kind = "cross", head = "9.9"'])
-def test_nonexistent_number_in_a_lesson_is_reported(own, figure):
+def test_lesson_that_names_an_unknown_number_is_reported(own, figure):
     test = own(ONE_WORD.replace(STEP_4, f"figure = {{ {figure} }}"), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
 
 
-def test_unmeasurable_step_is_reported_on_the_paper(own, monkeypatch):
+def test_unmeasurable_step_is_reported_on_the_printed_sheet(own, monkeypatch):
     """Streamlit builds a download only after the click, and does not show an error raised then."""
     managers = []
     begin = MediaFileManager.__init__
@@ -265,7 +265,7 @@ def test_head_named_by_a_lesson_is_a_link():
     assert re.search(link, texts(test))
 
 
-def test_link_to_a_step_needs_no_sentence():
+def test_link_to_a_lesson_step_needs_no_sentence():
     """Teachers write links to lesson steps by hand."""
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)

@@ -71,7 +71,7 @@ def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
     monkeypatch.chdir(models)
 
 
-def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
+def test_model_menu_is_next_to_the_device_menu_and_sets_the_url():
     test = opened(text=DREAM)
     assert test.selectbox("model").options == [
         "en-de: English → German, built in",
@@ -138,14 +138,14 @@ def test_map_page_shows_the_match_of_the_chosen_head():
 
 
 @pytest.mark.thorough
-def test_unapplied_search_settings_are_reported_where_the_model_translates():
+def test_page_with_a_translation_lists_search_settings_that_it_does_not_apply():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
     assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This page") == 1
     assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 
-def test_page_opened_without_a_text_stays_with_its_model():
+def test_page_opened_without_a_text_keeps_the_chosen_model():
     test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
     (header,) = headers(test)
     assert (header["layers"], header["heads"]) == (2, 4)
@@ -187,7 +187,7 @@ def test_page_offers_all_target_languages_of_a_model(models):
         pytest.param("m2m100", ("<<en>>", ">>de<<"), ("<<fr>>", ">>zh<<"), marks=pytest.mark.thorough),
     ],
 )
-def test_model_with_languages_on_both_sides_offers_two_lists(models, tmp_path, family, own, other):
+def test_model_with_several_source_and_target_languages_offers_two_lists(models, tmp_path, family, own, other):
     make_family(family, tmp_path)
     import_model(str(tmp_path), models / "models" / family)
     try:
@@ -240,7 +240,7 @@ def test_model_menu_names_the_languages_and_the_import_command():
     assert "0.3 GB on disk" in texts(test)
 
 
-def test_installed_model_is_named_for_a_text_in_its_language():
+def test_page_suggests_an_installed_model_for_a_text_in_its_language():
     test = opened(text=EXAMPLES[0])
     assert "This looks like Arabic" in test.warning[0].value
     assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
@@ -281,7 +281,7 @@ def test_about_page_shows_the_card_of_the_chosen_model():
     assert "example.org" not in texts(test) and "<b>" not in texts(test)
 
 
-def test_records_of_the_shipped_model_are_not_shown_for_another(models):
+def test_records_of_the_shipped_model_are_not_shown_for_another_model(models):
     gallery = opened("pages/gallery.py", text=DREAM, model=ARABIC)
     assert healthy(gallery) and "has not been run on this model yet" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
@@ -306,7 +306,7 @@ MEASURED = {
 @pytest.mark.parametrize(
     "name", ["head_statistics", *(pytest.param(name, marks=pytest.mark.thorough) for name in list(MEASURED)[1:])]
 )
-def test_heads_are_measured_on_demand_and_the_result_is_kept_beside_the_model(models, name):
+def test_head_measurements_run_on_demand_and_are_saved_with_the_model(models, name):
     file = models / "models" / "ar-en" / f"{name}.json"
     page, chosen, shown = MEASURED[name]
 
@@ -379,7 +379,7 @@ def test_unmeasurable_sentences_are_reported(models):
     file.unlink()
 
 
-def test_model_in_a_read_only_folder_is_measured(monkeypatch, models):
+def test_model_in_a_read_only_folder_can_be_measured(monkeypatch, models):
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")

@@ -27,7 +27,7 @@ def stepper(test):
     return found
 
 
-def test_user_steps_through_the_sentence_list_and_deletes_it():
+def test_user_can_step_through_the_sentence_list_and_delete_it():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n\n".join([*MINE, MINE[0]])})
     _, sent = stepper(test)
@@ -44,7 +44,7 @@ def test_user_steps_through_the_sentence_list_and_deletes_it():
     assert stepper(test)[1]["count"] == 0
 
 
-def test_slide_brings_its_list_to_another_session():
+def test_slide_restores_its_sentence_list_in_another_session():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})
     act(test, "add")
@@ -61,7 +61,7 @@ def test_slide_brings_its_list_to_another_session():
     assert healthy(other) and stepper(other)[1]["count"] == 2 and parameter(other, "my_sentences") is None
 
 
-def test_slide_is_added_without_a_list_that_is_too_long():
+def test_slide_omits_a_sentence_list_that_is_too_long():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n".join(f"{number}: {DREAM * 20}" for number in range(50))})
     act(test, "add")
@@ -71,7 +71,7 @@ def test_slide_is_added_without_a_list_that_is_too_long():
 
 
 @pytest.mark.thorough(seconds=20)
-def test_survey_resumes_and_equals_the_survey_of_a_file(shipped):
+def test_resumed_survey_matches_the_survey_of_a_file(shipped):
     test = opened(OFF, text=DREAM)
     assert "over all of my sentences" not in texts(test)
     send(test, stepper(test)[0], "act", {"text": "\n".join(MINE)})

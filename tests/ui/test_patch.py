@@ -85,7 +85,7 @@ def test_kept_patches_are_applied_together():
     assert healthy(test) and "kept value" not in plain(test) and "patch_kept" not in test.query_params
 
 
-def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing():
+def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
 
     def drop(what):
@@ -110,7 +110,7 @@ def test_dropped_cell_chooses_direction_and_places_and_invalid_drops_do_nothing(
     assert "A runs, with encoder: residual stream, depth 4, " in plain(test)
 
 
-def test_sentence_without_a_partner_asks_for_a_changed_word():
+def test_page_asks_for_a_changed_word_if_there_is_no_second_sentence():
     test = opened(PAGE, text="My sister bought a car.")
     assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
     asked = json.loads(next(node.proto.json for node in test.get("bidi_component") if '"Sentence B' in node.proto.json))

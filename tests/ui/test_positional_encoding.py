@@ -53,7 +53,7 @@ def test_page_shows_the_learned_position_curves_of_a_model():
     assert "These are the curves of this app's model" in texts(test)
 
 
-def test_page_states_the_distance_of_two_positions():
+def test_page_states_the_distance_between_two_positions():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
     assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
@@ -100,7 +100,7 @@ def test_every_number_input_accepts_its_limits(narrow_app, field, value):
     assert healthy(test), (field, value)
 
 
-def test_layout_in_halves_is_a_permutation_of_the_interleaved_one():
+def test_half_split_layout_is_a_permutation_of_the_interleaved_layout():
     test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
     assert texts(test).count("**true**") == 2
     order = table(test, "dimension in halves")["is interleaved dimension"]

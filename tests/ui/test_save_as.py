@@ -22,7 +22,7 @@ TEXT = '<b>"if"; =1+2'
     ],
     ids=str,
 )
-def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, address, own):
+def test_every_figure_has_a_save_menu_and_treats_text_as_data(narrow_app, page, address, own):
     """The user's text is both source and translation, so any model will do."""
     test = opened(page, text=TEXT, target=TEXT, **address)
     assert healthy(test)
@@ -30,7 +30,7 @@ def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, addres
     no_text_is_an_expression(test)
 
 
-def test_every_figure_of_the_shipped_models_records_has_a_menu():
+def test_every_figure_about_the_shipped_model_has_a_save_menu():
     test = opened("pages/gallery.py", text=TEXT)
     assert healthy(test)
     every_figure_has_a_menu(test, ["gallery"], TEXT)

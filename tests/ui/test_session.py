@@ -56,7 +56,7 @@ test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_
 test_two_thousand_ways_keep_the_address = many(2_000)(given(**WALKS)(keeps_address))
 
 
-def test_address_without_a_sentence_uses_the_first_example():
+def test_url_without_a_sentence_uses_the_first_example():
     test = opened("pages/what_mattered.py", mattered_part="writers")
     assert healthy(test)
     assert test.segmented_control("mattered_part").value == "writers"
@@ -81,7 +81,7 @@ def test_pins_are_kept_separately_for_each_attention_kind():
     assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
 
 
-def test_old_address_applies_its_pins_to_the_kind_of_its_page():
+def test_pins_in_an_old_url_apply_to_the_attention_kind_of_its_page():
     test = opened(CROSS, text=DREAM, rows="2", columns="1")
     assert pinned(test) == ([2], [1])
     assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
@@ -99,7 +99,7 @@ def test_old_address_applies_its_pins_to_the_kind_of_its_page():
         ("cross_attention", {"layer": "2", "rows": "2"}),
     ],
 )
-def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatch, page, link):
+def test_link_to_a_figure_opens_the_same_url_that_its_page_writes(monkeypatch, page, link):
     """A different URL would add an entry to the browser history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)
@@ -113,7 +113,7 @@ def test_link_of_a_figure_opens_with_the_address_that_its_page_writes(monkeypatc
     assert went == {f"pages/{page}.py": written} and written.keys() != address.keys()
 
 
-def test_pins_are_dropped_with_their_sentence():
+def test_pins_are_dropped_when_the_sentence_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
     # This sentence opens at the same head.
     submit(test, "I have a cat.")
@@ -124,7 +124,7 @@ def test_pins_are_dropped_with_their_sentence():
     assert pinned(test) == ([], [])
 
 
-def test_pins_of_target_tokens_are_dropped_with_their_translation():
+def test_pins_on_target_tokens_are_dropped_when_the_translation_changes():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", decoder_rows="1", cross_columns="1")
     before = headers(test)[0]["asked"]["number"]
     submit(test, "Ich habe einen Hund.", "another")
@@ -158,7 +158,7 @@ def test_requests_to_the_browser_have_increasing_numbers():
     assert second > first
 
 
-def test_late_pin_does_not_apply_to_the_next_sentence():
+def test_pin_that_arrives_late_does_not_apply_to_the_next_sentence():
     """The browser reports a choice with a short delay; by then, it may show another sentence."""
     test = opened(ENCODER, text=DREAM)
     late = {**headers(test)[0]["asked"]["choice"], "rows": [4], "id": headers(test)[0]["id"]}
@@ -172,7 +172,7 @@ def test_late_pin_does_not_apply_to_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
-def test_late_choice_wins_over_a_newer_server_request():
+def test_choice_that_arrives_late_overrides_a_newer_server_request():
     """The browser reports a choice with a short delay; by then, the server may have requested another choice."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
@@ -186,7 +186,7 @@ def test_late_choice_wins_over_a_newer_server_request():
         assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
 
 
-def test_choice_sent_with_an_old_address_is_not_treated_as_a_link():
+def test_choice_sent_with_an_old_url_is_not_treated_as_a_link():
     """The browser may report a choice, even an unchanged one, before it receives the latest URL."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)
@@ -212,7 +212,7 @@ def test_select_boxes_show_the_choice_while_text_is_unsent():
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 
 
-def test_invalid_box_value_is_ignored():
+def test_invalid_value_from_a_text_box_is_ignored():
     test = opened(ENCODER, text=DREAM)
     for sent in (None, 3, ["x"], {"text": "x"}):
         submit(test, sent)
@@ -261,7 +261,7 @@ def test_select_box_is_recreated_when_a_new_sentence_changes_its_options(narrow_
         ("change_attention", "edit_hidden_target", {}),
     ],
 )
-def test_buttons_for_equal_words_have_different_labels(narrow_app, page, key, address):
+def test_buttons_for_repeated_words_have_different_labels(narrow_app, page, key, address):
     """The browser identifies a clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
     (buttons,) = (each for each in test.button_group if each.key == key)

@@ -58,7 +58,7 @@ def test_invalid_head_changes_nothing(value):
     assert switches(test)[1]["off"] == "none"
 
 
-def test_page_opens_unchanged_and_offers_heads_that_change_the_words():
+def test_page_opens_with_all_heads_on_and_offers_heads_that_change_the_words():
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and switches(test)[1]["off"] == "none" and "All heads are on" in texts(test)
     offer = test.button(key="off_try")
@@ -80,7 +80,7 @@ def test_invalid_switch_messages_are_ignored():
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
+def test_model_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
     # Attention cannot be more than uniform, so the gate is limited to 1.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
@@ -92,7 +92,7 @@ def test_run_uses_the_chosen_replacement_and_gate_of_a_head(shipped):
 
 
 @pytest.mark.thorough
-def test_head_is_replaced_by_its_output_for_other_sentences(shipped):
+def test_resampling_replaces_a_head_with_its_output_for_other_sentences(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
@@ -112,7 +112,7 @@ def measured_worst(numbers):
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
 
 
-def test_every_head_is_measured_on_demand(shipped):
+def test_importance_of_every_head_is_measured_on_demand(shipped):
     test = opened(PAGE, text=DREAM)
     # The button at the top of the page opens a section far below.
     next(button for button in test.button if button.label == "What is every head worth?").click().run()
@@ -136,7 +136,7 @@ def test_every_head_is_measured_on_demand(shipped):
 
 # The shipped model takes ten times as long as the narrow model.
 @pytest.mark.thorough
-def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
+def test_heads_are_removed_on_demand_and_recorded_scores_are_charted(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
     # The charts show this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)
@@ -152,13 +152,13 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
 
 
 @pytest.mark.thorough
-def test_long_sentence_is_measured_only_on_demand(narrow_app):
+def test_heads_are_measured_only_on_demand_for_a_long_sentence(narrow_app):
     test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
     assert not test.toggle("off_importance").value
 
 
-def test_page_scores_the_translation_that_the_user_gave(shipped):
+def test_page_scores_the_user_translation(shipped):
     test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
     assert healthy(test) and "Your own translation" in texts(test)
     off = Interventions(gates={("cross", 0, 7): 0.0})

@@ -59,7 +59,7 @@ def learned(test: AppTest) -> AppTest:
     raise AssertionError("the training goes on")
 
 
-def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
+def test_page_opens_with_a_recorded_training_run_and_computes_nothing(monkeypatch):
     def never(*_, **__):
         raise AssertionError("nothing is computed")
 
@@ -77,7 +77,7 @@ def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_user_can_start_pause_resume_and_restart_a_training():
+def test_user_can_start_pause_resume_and_restart_a_training_run():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
     assert "This is your own training run" in texts(test)
@@ -96,7 +96,7 @@ def test_user_can_start_pause_resume_and_restart_a_training():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_changed_training_settings_apply_to_the_next_training():
+def test_changed_training_settings_apply_to_the_next_training_run():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     test.number_input("lab_heads").set_value(4).run()
@@ -118,7 +118,7 @@ def test_every_task_can_be_chosen():
         assert task in texts(test) or film(test)["at"] == [0] or film(test)["id"].startswith("recorded")
 
 
-def test_settings_of_the_recorded_training_can_be_copied():
+def test_settings_of_the_recorded_training_run_can_be_copied():
     test = opened(PAGE, text="x", lab_task="addition-reversed")
     run = recorded_run("addition-reversed")
     assert film(test)["id"] == "recorded addition-reversed" and "The recorded training has 4 heads" in texts(test)
@@ -154,7 +154,7 @@ def test_backpropagation_page_links_to_the_training_lab(narrow_app):
     assert test.selectbox("lab_optimizer").value == "adam-by-hand"
 
 
-def test_user_chooses_moment_and_head_in_the_film():
+def test_user_can_choose_a_training_step_and_a_head_in_the_film():
     test = opened(PAGE, text="x")
     view = {"moment": 236, "score": "mirror", "encoder": 2, "decoder": 0, "cross": 1}
     tell(test, component(test), {"view": view})
@@ -182,7 +182,7 @@ def test_user_chooses_moment_and_head_in_the_film():
         assert healthy(test)
 
 
-def test_typed_item_is_answered_by_the_model_at_the_displayed_step():
+def test_model_at_the_displayed_step_answers_a_typed_task_item():
     test = opened(PAGE, text="x")
     submit(test, "a b c d e f", "lab_item")
     assert healthy(test) and "**fedcba**: :green-background[right]" in texts(test) and "step 400" in texts(test)
@@ -193,7 +193,7 @@ def test_typed_item_is_answered_by_the_model_at_the_displayed_step():
     assert ":green-background[right]" in texts(linked)
 
 
-def test_invalid_item_is_reported_and_stays_in_the_box():
+def test_invalid_task_item_is_reported_and_stays_in_the_text_box():
     test = opened(PAGE, text="x")
     for typed, message in (
         ("xyz", "only the letters a to p"),
@@ -214,7 +214,7 @@ def test_invalid_item_is_reported_and_stays_in_the_box():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_diverging_training_is_reported_and_keeps_its_progress():
+def test_diverging_training_run_is_reported_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     (training,) = live.TRAININGS._all.values()
@@ -230,7 +230,7 @@ def test_diverging_training_is_reported_and_keeps_its_progress():
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unrecorded")
-def test_third_concurrent_training_waits_for_its_turn():
+def test_third_concurrent_training_run_waits_for_its_turn():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
     for test in everybody:
         test.number_input("lab_steps").set_value(3_000).run()
@@ -243,7 +243,7 @@ def test_third_concurrent_training_waits_for_its_turn():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_dropped_training_is_reported():
+def test_training_run_that_was_dropped_is_reported():
     test = opened(PAGE, **SMALL)
     live.TRAININGS.leave(test.session_state[live.TAB])
     test.run()
@@ -252,7 +252,7 @@ def test_dropped_training_is_reported():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_leaving_the_page_pauses_the_training_and_ends_its_thread():
+def test_leaving_the_page_pauses_training_and_ends_its_thread():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)
     test.number_input("lab_steps").set_value(3_000).run()

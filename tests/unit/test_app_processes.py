@@ -103,7 +103,7 @@ def test_startup_error_of_several_processes_is_reported_once(port):
     assert done.stderr.endswith("error: the app did not start\n")
 
 
-def test_exited_process_is_not_offered_to_users():
+def test_users_are_not_sent_to_an_exited_process():
     async def start() -> None:
         backend, listens, up = Backend(port=1), asyncio.Event(), asyncio.get_running_loop().create_future()
         await app_processes.keep_running(backend, ["--nonsense"], listens, up)
@@ -162,7 +162,7 @@ def test_suggested_port_is_valid():
         app_processes.listen("127.0.0.1", 65_535)
 
 
-def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
+def test_lecture_starts_one_process_per_cpu_if_memory_allows(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
         monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)
@@ -180,5 +180,5 @@ def test_lecture_has_one_process_per_processor_if_memory_allows(monkeypatch):
         ("", "http://localhost:8501"),
     ],
 )
-def test_printed_address_can_be_opened(address, expected):
+def test_printed_url_can_be_opened(address, expected):
     assert app_processes.url(address, 8501) == expected

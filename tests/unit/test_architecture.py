@@ -24,7 +24,7 @@ def test_every_file_named_in_the_document_exists():
     assert names and not [name for name in names if "NAME" not in name and not (ROOT / name).exists()]
 
 
-def test_every_package_has_one_row():
+def test_every_package_has_one_row_in_the_document():
     rows = Counter(re.findall(r"^\| `((?:transformer|pages/ui)/\w+/)` \|", TEXT, flags=re.MULTILINE))
     remedy = "docs/architecture.md needs one row for each package: | `PACKAGE/` | contents |"
     assert rows.keys() == PACKAGES and set(rows.values()) == {1}, remedy

@@ -56,7 +56,7 @@ def test_library_does_not_import_the_user_interface():
     assert files("transformer") and offenders(files("transformer"), screen) == {}
 
 
-def test_user_interface_uses_no_tensor():
+def test_user_interface_does_not_use_tensors():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
@@ -138,7 +138,7 @@ for name, libraries in {LOADED_WITHOUT!r}:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_page_goes_through_the_router_first():
+def test_every_page_imports_the_router_first():
     for path in (ROOT / "pages").glob("*.py"):
         if path.name == "__init__.py":
             continue
@@ -149,7 +149,7 @@ def test_every_page_goes_through_the_router_first():
         assert ast.unparse(first) == "ensure_router()", path.name
 
 
-def test_every_table_has_our_save_button():
+def test_every_table_uses_our_own_save_button():
     """Streamlit's own button would save user text as spreadsheet formulas; `client.disableDataExport` removes that
     button.
     """
@@ -164,7 +164,7 @@ def test_every_table_has_our_save_button():
     assert settings["client"]["disableDataExport"]
 
 
-def test_one_function_writes_every_csv():
+def test_every_csv_is_written_by_one_function():
     """`csv_text` escapes user text that a spreadsheet would read as a formula; `exports.js` does the same in the
     browser.
     """
@@ -188,7 +188,7 @@ FOREIGN_FILES = ROOT / "transformer" / "checkpoints" / "foreign_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
-def test_nothing_is_unpickled():
+def test_no_module_unpickles_data():
     """The exception is a PyTorch weight file, which only a command with a flag reads."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
@@ -201,7 +201,7 @@ def test_nothing_is_unpickled():
             assert "pickle" not in text.replace("allow_pickle=False", ""), path.name
 
 
-def test_only_the_command_reads_third_party_models():
+def test_only_the_import_command_reads_third_party_models():
     """Pages load only the output of the import command or a GPT-2, and use no network."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:

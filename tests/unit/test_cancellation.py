@@ -79,7 +79,7 @@ def test_every_run_with_steps_can_be_cancelled(small_translator, name):
     assert run() is not None, "what was set is gone with its block"
 
 
-def test_batches_of_patches_report_the_share_that_is_done(small_translator):
+def test_patch_batches_report_their_progress(small_translator):
     shares = []
     read = tuple(token.id for token in small_translator.trace(TEXT, TARGET).predicted_tokens)
     with cancellable(None, shares.append):

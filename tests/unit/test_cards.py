@@ -16,7 +16,7 @@ PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", 
 @pytest.mark.parametrize(
     "card", ["!![](x)[alt](http://x/y.png)", "!<b>[alt](http://x/y.png)", "!<<b>b>[alt](http://x)"]
 )
-def test_removing_an_image_never_assembles_another(card):
+def test_removing_an_image_never_creates_another_image(card):
     assert "![" not in without_media(card)
     assert "![" not in without_media(without_media(card))
 
@@ -33,7 +33,7 @@ def test_removing_images_and_tags_keeps_their_text():
     assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
 
 
-def test_long_sections_are_folded_and_nothing_is_lost():
+def test_long_sections_are_collapsed_without_losing_text():
     long = "**Training.** " + "step " * 20 + "\n\n"
     code = "```\n**Not a section.** " + "x = 1 " * 20 + "\n```\n\n"
     card = f"# A card\n\n**Limits.** Few.\n\n{long}{code}**Licence:** CC BY.\n"

@@ -48,7 +48,7 @@ def test_vocabulary_of_another_model_is_reported(folder):
         load_checkpoint(folder)
 
 
-def test_weights_with_another_shape_are_reported(folder, small_config):
+def test_weights_with_the_wrong_shape_are_reported(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
     with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):

@@ -35,7 +35,7 @@ def test_command_translates_and_writes_the_trace(model_folder, small_translator,
     assert written.encoder.shape == trace.encoder.shape
 
 
-def test_json_of_a_given_translation_is_printed(model_folder, run_main):
+def test_translate_command_prints_json_for_a_given_translation(model_folder, run_main):
     done = run_main(main, "translate", "A dog.", "--target", "Ein Hund.", "--model", model_folder, "--json")
     assert json.loads(done.stdout)["target_text"] == "Ein Hund."
 

@@ -22,7 +22,7 @@ SMALL = {
 }
 
 
-def test_config_survives_json():
+def test_config_survives_a_json_round_trip():
     config = TransformerConfig(**SMALL, norm="post", tied_embeddings="all", dropout=0.25, scale_embedding=False)
     assert TransformerConfig.from_json(config.to_json()) == config
 

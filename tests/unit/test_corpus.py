@@ -68,7 +68,7 @@ def assert_same(part, expected, atol=1e-12):
             np.testing.assert_allclose(part.heads[kind].values[name], values, atol=atol, err_msg=f"{kind} {name}")
 
 
-def test_measurement_equals_that_of_one_sentence_after_the_other(small_translator, sentences, whole):
+def test_corpus_measurement_matches_single_sentence_measurements(small_translator, sentences, whole):
     one_by_one = statistics_of(map(small_translator.trace, sentences), small_translator.tokenizer, "any")
     assert whole.sentences == one_by_one.sentences == 13 and whole.skipped == 0
     for kind, metrics in one_by_one.heads.items():
@@ -94,7 +94,7 @@ def test_measurement_resumes_where_it_stopped(small_translator, file, whole, tmp
 
 
 @pytest.mark.thorough
-def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
+def test_two_processes_give_the_same_measurement_as_one(model_folder, file, whole, tmp_path, monkeypatch):
     # New processes import the main module, which may be a page script that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator = Translator.load(model_folder, "cpu")

@@ -54,7 +54,7 @@ def test_nginx_lists_the_processes_of_the_cluster():
     assert count == len(replicas())
 
 
-def test_container_image_has_the_content_of_an_installation():
+def test_container_image_contains_the_same_files_as_an_installation():
     copied = set()
     for line in read("Dockerfile").splitlines():
         if line.startswith("COPY "):
@@ -69,7 +69,7 @@ def test_container_is_reported_healthy_after_warm_up():
     assert f"{ANSWERS_WHEN_WARM}=1" in read("Dockerfile").split("CMD")[0]
 
 
-def test_processes_accept_the_address_that_users_open():
+def test_app_processes_accept_the_host_name_that_users_open():
     app = yaml.safe_load(read("compose.yaml"))["services"]["app1"]
     assert app["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"].startswith("${ATLAS_HOST:?")
 

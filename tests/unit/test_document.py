@@ -50,7 +50,7 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
 
 
 @pytest.mark.parametrize("path", ["/", "/decoding"])
-def test_document_names_the_page_before_streamlits_script_runs(path):
+def test_html_document_names_the_page_before_the_script_runs(path):
     status, head, body = ask(path)
     assert status == 200 and int(head["content-length"]) == len(body.encode())
     assert "etag" not in head, "it changes while the server gets warm"
@@ -58,7 +58,7 @@ def test_document_names_the_page_before_streamlits_script_runs(path):
     assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
 
 
-def test_rewritten_document_matches_the_installed_streamlit():
+def test_document_rewriting_works_with_the_installed_streamlit():
     """Each marker that the app replaces occurs exactly once in the installed version's document."""
     with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
         original = file.read()
@@ -76,7 +76,7 @@ def test_other_server_responses_are_unchanged():
 
 
 @pytest.mark.parametrize("under", ["", "/atlas"])
-def test_component_script_is_cached_forever_under_its_own_address(under):
+def test_component_script_has_a_unique_url_and_is_cached_forever(under):
     path = "/" + keep_script("made_up", "export default 1;")
     assert path != "/" + keep_script("made_up", "export default 2;"), "another text, another address"
     status, head, body = ask(path, under=under)

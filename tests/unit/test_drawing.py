@@ -60,7 +60,7 @@ def test_notebook_displays_the_whole_document():
     assert list(drawing.messages) == ["encoder", "decoder", "cross"]
 
 
-def test_picture_has_the_weights_and_the_labels(tmp_path):
+def test_picture_contains_the_weights_and_labels(tmp_path):
     weights = np.tile(np.eye(4, 3, dtype=np.float32)[[0, 1, 2, 2]], (1, 2, 1, 1))
     trace = Trace.from_attention(
         cross=weights, source_tokens=["▁a", "▁<b>", "</s>"], target_tokens=["<s>", "▁x", "▁y", "▁z"]

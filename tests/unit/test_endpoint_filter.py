@@ -103,7 +103,7 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
         line.close()
 
 
-def test_only_names_of_this_machine_open_a_session(port):
+def test_session_opens_only_for_host_names_of_this_machine(port):
     assert knock(port, f"localhost:{port}") == knock(port, f"127.0.0.1:{port}") == 101
     others = ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "")
     for name in others:
@@ -152,7 +152,7 @@ def test_no_other_machine_can_connect(port):
         "/_stcore/agent/interact",
     ],
 )
-def test_no_file_of_the_project_is_served(port, path):
+def test_server_does_not_serve_project_files(port, path):
     """All other paths give Streamlit's page or an error, because the app's content is sent only through a session."""
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b'<div id="root">' in body, (status, body[:200])
@@ -185,7 +185,7 @@ def operation(name: str, **payload: Any) -> BackMsg:
     return BackMsg(backend_operation_request=BackendOperationRequest(request_id=name, **payload))
 
 
-def test_session_receives_only_the_answers_that_a_page_needs(tmp_path):
+def test_server_answers_only_messages_that_a_page_needs(tmp_path):
     """A two-byte message once started git processes, which delayed all users. Another caused a response a hundred times
     as large as the message.
     """
@@ -229,7 +229,7 @@ def test_invalid_message_ends_a_session_and_logs_nothing(tmp_path):
     assert "Traceback" not in said and "rror" not in said, said
 
 
-def test_no_client_empties_the_shared_caches():
+def test_no_client_can_clear_the_shared_caches():
     """Streamlit itself would clear the caches without an answer."""
     assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
 

@@ -39,7 +39,7 @@ PRINTED = {
     [path if path.stem == "browser" else pytest.param(path, marks=pytest.mark.thorough) for path in NOTEBOOKS],
     ids=lambda path: path.name,
 )
-def test_every_cell_runs(notebook, capsys, tmp_path, monkeypatch):
+def test_every_notebook_cell_runs(notebook, capsys, tmp_path, monkeypatch):
     """All cells run in one namespace, as in a kernel; only the display of a cell's last value is missing."""
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -59,7 +59,7 @@ def test_stored_outputs_are_pictures_that_need_no_kernel(notebook):
     assert bool(shown) == (notebook.stem in PRINTED)
 
 
-def test_five_lines_of_code_reproduce_the_export_of_a_page(shipped, capsys):
+def test_five_lines_of_code_reproduce_a_page_export(shipped, capsys):
     """The numbers come from a page's JSON export, not from the notebook's own example."""
     cells = ["".join(cell["source"]) for cell in code_cells(EXAMPLES / "interventions.ipynb")]
     (number,) = (number for number, cell in enumerate(cells) if "exported = {" in cell)

@@ -185,7 +185,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_words_are_found_from_token_spelling(spelling):
+def test_word_boundaries_are_found_from_token_spelling(spelling):
     spellings, words = SPELLINGS[spelling]
     text, tokens = tokens_of(spellings)
     groups = [[tokens[at] for at in group] for group in word_groups(tokens, text) if not tokens[group[0]].special]
@@ -209,7 +209,7 @@ def test_character_offsets_locate_words_that_token_text_cannot():
         tokens_of(["a", "b"], text="a b", offsets=[(0, 1)])
 
 
-def test_frames_of_audio_are_columns():
+def test_audio_frames_become_columns():
     cross = random_rows(1, 1, 2, 4)
     tokens = ["<|startoftranscript|>", "▁Hi"]
     trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)

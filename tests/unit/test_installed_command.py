@@ -28,7 +28,7 @@ def test_every_library_command_is_available():
 
 
 @pytest.mark.parametrize("name", command_line.COMMANDS)
-def test_help_uses_the_commands_own_name(monkeypatch, capsys, name):
+def test_help_shows_the_name_of_the_command(monkeypatch, capsys, name):
     with pytest.raises(SystemExit) as ended:
         call(monkeypatch, name, "--help")
     assert ended.value.code == 0
@@ -104,7 +104,7 @@ def test_package_check_covers_all_requirements_of_the_app():
         (("app", "--process", "2"), "--process; did you mean --processes"),
     ],
 )
-def test_misspelt_own_option_is_reported(monkeypatch, options, line):
+def test_misspelled_option_of_the_app_is_reported(monkeypatch, options, line):
     """Without this check, Streamlit would print its own usage message, although the user did not call Streamlit."""
     with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
         call(monkeypatch, *options)

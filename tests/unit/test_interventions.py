@@ -147,7 +147,7 @@ def test_intervention_outside_the_model_or_the_sentence_is_reported(small_transl
         small_translator.trace(TEXT, interventions=Interventions(**changes))
 
 
-def test_head_names_count_from_one(small_config):
+def test_head_names_are_1_based(small_config):
     assert head_name(("cross", 0, 7)) == "cross.1.8" and parse_head("cross.1.8") == ("cross", 0, 7)
     heads = all_heads(small_config)
     assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)
@@ -157,7 +157,7 @@ def test_head_names_count_from_one(small_config):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_stepwise_decoding_equals_the_teacher_forced_pass(translator, name):
+def test_stepwise_decoding_matches_the_teacher_forced_pass(translator, name):
     """An encoder head changes every cross-attention key; a decoder head changes the cached keys of later layers."""
     model, ids = translator._model, translator.tokenizer.encode_ids
     edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
@@ -209,7 +209,7 @@ def test_interventions_apply_to_every_decoding_method(translator, name, method):
     assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_tokens]).log_probs)
 
 
-def test_batch_of_variants_equals_single_runs(translator):
+def test_batched_interventions_match_single_runs(translator):
     """The rows of the batch have different interventions."""
     model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
     source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
@@ -228,7 +228,7 @@ def test_batch_of_variants_equals_single_runs(translator):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_open_gates_leave_the_output_bit_identical(translator, mode):
+def test_open_gates_give_bitwise_identical_output(translator, mode):
     opened = Interventions(gates=dict.fromkeys(all_heads(translator.config), 1.0), mode=mode)
     same_bits(translator.trace(TEXT, details=True, interventions=opened), translator.trace(TEXT, details=True))
 
@@ -247,7 +247,7 @@ def test_run_without_a_change_is_unaffected_by_earlier_changes(translator):
         same_bits(translator.trace(TEXT, TARGET, details=True), before)
 
 
-def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
+def test_batch_row_without_interventions_is_bitwise_identical(translator):
     variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
     edits = edits_of(variants, translator.config, replacements(translator))
     kind, layer, _ = HEADS[0]
@@ -257,7 +257,7 @@ def test_unchanged_row_stays_bit_identical_in_a_batch_of_variants(translator):
     assert torch.equal(edit_outputs(output, None)[0], output[0])
 
 
-def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
+def test_edited_rows_sum_to_one_and_masked_cells_stay_zero(translator):
     for changes in CHANGES.values():
         trace = translator.trace(TEXT, TARGET, interventions=changes)
         for kind in KINDS:
@@ -265,7 +265,7 @@ def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
             assert (trace.attention(kind)[..., ~trace.mask(kind)] == 0).all()
 
 
-def test_attention_rows_that_were_set_appear_in_the_trace(translator):
+def test_edited_attention_rows_appear_in_the_trace(translator):
     plain, changed = translator.trace(TEXT, TARGET), translator.trace(TEXT, TARGET, interventions=CHANGES["rows"])
     np.testing.assert_array_equal(changed.encoder[1, 0, 2], np.eye(plain.encoder.shape[-1])[0])
     row = changed.decoder[0, 1, 3]
@@ -281,7 +281,7 @@ def test_attention_rows_that_were_set_appear_in_the_trace(translator):
     )
 
 
-def test_uniform_row_looks_evenly_at_visible_tokens(translator):
+def test_uniform_row_attends_equally_to_all_visible_tokens(translator):
     trace = translator.trace(TEXT, TARGET, interventions=CHANGES["uniform"])
     np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_tokens), atol=1e-6)
     plain = translator.trace(TEXT, TARGET)
@@ -316,7 +316,7 @@ def test_hidden_source_token_does_not_affect_the_translation(translator):
     np.testing.assert_allclose(scored.log_probs[0], hidden.log_probs, atol=1e-5)
 
 
-def test_threads_with_different_switches_are_independent(small_translator):
+def test_threads_with_different_interventions_are_independent(small_translator):
     heads = all_heads(small_translator.config)[::24]
     changes = [Interventions(gates={head: gate}) for head in heads for gate in (0.0, 0.5, 1.0)]
     changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
@@ -375,7 +375,7 @@ def identity(self, interventions):
     return head_outputs(self._model, self._means.pairs[0])
 
 
-def test_head_replaced_by_its_own_output_changes_no_bit(translator, monkeypatch):
+def test_replacing_a_head_with_its_own_output_changes_nothing(translator, monkeypatch):
     """Each replacement comes from the same sentence and position; another position would change the output."""
     plain = translator.trace(TEXT, TARGET, details=True)
     everything = dict.fromkeys(all_heads(translator.config), 0.0)
@@ -406,7 +406,7 @@ def test_resampling_uses_existing_positions_of_another_sentence(translator):
         drawn(pairs[:1], source, 1, 0)
 
 
-def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
+def test_resampled_head_outputs_come_from_the_other_sentence(translator):
     head, number, gate = ("decoder", 1, 2), 2, 0.25
     changed = Interventions({head: gate}, "resample", seed=5, draw=number)
     pair, places = drawn(translator.means.pairs, translator.tokenizer.encode_ids(TEXT), 5, number)
@@ -427,7 +427,7 @@ def test_resampled_head_has_the_outputs_of_the_other_sentence(translator):
 
 
 @ONE_SHAPE
-def test_mean_over_many_draws_equals_mean_ablation_of_linear_quantities(translator):
+def test_mean_over_many_resampling_draws_approaches_mean_ablation(translator):
     """Sentences of the same length have the same weight in both, and a head's replacement is linear in the draws."""
     texts = "I have a dream.", "I have a dog."
     means = HeadMeans.over(
@@ -447,7 +447,7 @@ def test_mean_over_many_draws_equals_mean_ablation_of_linear_quantities(translat
         assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
 
 
-def test_number_of_draws_is_as_requested():
+def test_resampling_makes_the_requested_number_of_draws():
     off = Interventions({("cross", 0, 0): 0.0}, "resample", seed=7)
     draws = draws_of(off, 8)
     assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}

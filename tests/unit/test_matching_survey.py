@@ -32,7 +32,9 @@ def in_languages(translator, source, target):
     )
 
 
-def test_command_matches_a_model_with_itself(model_folder, small_translator, sentences, tmp_path, run_main):
+def test_every_head_matches_itself_if_a_model_is_compared_with_itself(
+    model_folder, small_translator, sentences, tmp_path, run_main
+):
     output = tmp_path / "matches.json"
     options = "--sentences", sentences, "--output", output, "--device", "cpu"
     done = run_main(main, "match", "--model", model_folder, "--other", model_folder, *options)
@@ -75,7 +77,7 @@ def test_models_of_different_source_languages_are_rejected(small_translator):
         kinds_of_both(small_translator, in_languages(small_translator, "fr", "de"), "")
 
 
-def test_untrained_model_is_the_same_for_each_seed(small_translator):
+def test_untrained_model_depends_only_on_its_seed(small_translator):
     first, again, other = (untrained(small_translator, seed).trace("A dog").encoder for seed in (1, 1, 2))
     assert np.array_equal(first, again) and first.shape == other.shape and not np.allclose(first, other)
 

@@ -30,7 +30,7 @@ def test_parameter_counts_match_the_shipped_model():
     assert sum(table.values()) == 13_116_224
 
 
-def test_concatenated_positions_double_the_width_of_the_stream():
+def test_concatenated_positions_double_the_residual_stream_width():
     config = TransformerConfig(**SIZES, encoder_layers=1, decoder_layers=1)
     table = {row.part: (row.added, row.concatenated) for row in concatenation_table(config)}
     assert table["token embedding (source)"] == (50 * 16, 50 * 16)

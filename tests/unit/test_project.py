@@ -35,7 +35,7 @@ def test_no_two_classes_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_installation_has_the_licence_of_everything_in_it():
+def test_installation_contains_the_licences_of_all_its_parts():
     project = tomllib.loads(text("pyproject.toml"))["project"]
     named = {path for pattern in project["license-files"] for path in ROOT.glob(pattern)}
     assert named == {ROOT / "LICENSE", *(ROOT / "assets").rglob("*-LICENSE.*")}

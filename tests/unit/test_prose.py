@@ -191,7 +191,7 @@ def findings() -> list[str]:
     ]
 
 
-def test_the_prose_has_no_findings():
+def test_project_texts_pass_the_prose_linter():
     assert not (found := findings()), "\n".join(found)
 
 
@@ -214,7 +214,7 @@ def test_the_prose_has_no_findings():
         (faults_of_texts, f'[[steps]]\nlook_for = "It is {"one and " * 13} more."', 1),
     ],
 )
-def test_private_english_is_found(read, planted, count):
+def test_prose_linter_finds_unclear_english(read, planted, count):
     assert len(list(read(planted))) == count
 
 
@@ -233,7 +233,7 @@ def test_private_english_is_found(read, planted, count):
         (faults_of_document, "# A lecture hall\n\n```\nwhoever\n```\n`visitor.py` runs in a lecture hall."),
     ],
 )
-def test_plain_english_passes(read, plain):
+def test_prose_linter_accepts_plain_english(read, plain):
     assert not list(read(plain))
 
 
@@ -251,6 +251,6 @@ def test_plain_english_passes(read, plain):
         ("", 2),
     ],
 )
-def test_commit_message_is_checked(message, count):
+def test_prose_linter_checks_commit_messages(message, count):
     faults_of_message = runpy.run_path(str(ROOT / ".ci" / "commit_message.py"))["faults"]
     assert len(faults_of_message(message)) == count

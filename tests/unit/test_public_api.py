@@ -25,14 +25,14 @@ def test_every_public_name_exists():
 @pytest.mark.parametrize(
     "module", [transformer, cancellation, interventions, run, trace, translator], ids=lambda module: module.__name__
 )
-def test_examples_of_the_docstrings_run(module, shipped, monkeypatch):
+def test_docstring_examples_run(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0
 
 
 @pytest.mark.parametrize("document", ["library.md"])
-def test_examples_of_a_document_run(document, shipped, monkeypatch):
+def test_examples_in_a_document_run(document, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testfile(str(DOCS / document), module_relative=False, encoding="utf-8")
     assert result.attempted > 0 and result.failed == 0

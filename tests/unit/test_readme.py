@@ -16,7 +16,7 @@ DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_python_example_runs(capsys):
+def test_python_example_in_the_readme_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(code, {})
     assert "(6, 8, " in capsys.readouterr().out

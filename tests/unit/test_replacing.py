@@ -121,7 +121,7 @@ def test_write_that_failed_on_a_full_disk_succeeds_after_freeing_space(files, ru
     assert run_main(main, *arguments).returncode == 0
 
 
-def test_old_file_survives_any_failure_of_the_new_one(tmp_path):
+def test_old_file_survives_any_failure_while_writing_the_new_one(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), replaced(path) as file:

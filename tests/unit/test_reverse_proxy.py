@@ -93,7 +93,7 @@ def test_cookie_that_names_no_process_is_ignored(cookie):
     ],
     ids=repr,
 )
-def test_request_that_opens_no_websocket_is_a_single_request(method, fields):
+def test_plain_http_connection_carries_only_one_request(method, fields):
     read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
     assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
     assert not read.websocket
@@ -168,7 +168,7 @@ def within(what: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(timed())
 
 
-def test_users_stay_at_their_process_and_are_spread_evenly():
+def test_users_are_spread_evenly_and_keep_their_process():
     async def visit() -> None:
         async with server(says("a")) as a, server(says("b")) as b, proxy([Backend(a), Backend(b)]) as port:
             met = []
@@ -198,7 +198,7 @@ def test_cached_static_files_get_no_cookie():
     within(visit)
 
 
-def test_permanent_file_is_compressed_once_and_unchanged():
+def test_permanent_file_is_compressed_only_once():
     text, asked = "const head = 1;\n" * 5_000, 0
     kept = "cache-control: public, immutable, max-age=31536000\r\nETag: x\r\nContent-Type: "
 
@@ -252,7 +252,7 @@ def test_number_of_cached_copies_is_bounded():
     assert [copies.get(b"/%d" % number) is not None for number in range(5)] == [True, True, True, True, False]
 
 
-def test_users_of_an_ended_process_move_and_wait_if_none_is_left():
+def test_users_of_an_exited_process_move_or_wait_if_none_is_left():
     async def visit() -> None:
         async with server(says("b")) as b:
             async with server(says("a")) as a:
@@ -289,7 +289,7 @@ def test_request_moves_to_another_process_if_the_first_exits():
     within(visit)
 
 
-def test_proxy_forwards_a_body_and_rejects_an_endless_head():
+def test_proxy_forwards_a_body_and_rejects_an_endless_header():
     async def counts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(1_000_000)
@@ -390,7 +390,7 @@ def test_connection_closes_after_a_rejected_websocket(status):
     within(visit)
 
 
-def test_websocket_is_forwarded_unchanged_and_counts_as_a_page():
+def test_websocket_is_forwarded_unchanged_and_counts_as_an_open_page():
     async def echo(line: ServerConnection) -> None:
         assert line.request is not None
         for name in ("Host", "Origin", "Cookie"):

@@ -28,11 +28,11 @@ def test_every_long_test_is_run_over_several_commits():
     assert set().union(*turns) == set(LONG)
 
 
-def test_share_of_long_tests_stays_within_its_time_budget():
+def test_daily_share_of_long_tests_stays_within_its_time_budget():
     assert 5 * len(share(LONG, list(LONG), turn=1)) <= 2 * SECONDS + 5
     assert share({"tests/unit/test_x.py::test": SECONDS}, ["transformer/x.py"], turn=0) == set(), "at night"
 
 
-def test_cost_of_a_test_comes_from_its_mark_or_its_kind():
+def test_cost_of_a_test_comes_from_its_mark_or_folder():
     assert seconds("tests/browser/test_x.py", None) > seconds("tests/unit/test_x.py", None)
     assert seconds("tests/unit/test_x.py", 30) == 30

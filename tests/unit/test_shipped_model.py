@@ -26,7 +26,7 @@ TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").
         for number, english in enumerate(TRANSLATIONS)
     ],
 )
-def test_shipped_model_writes_the_translations_on_its_card(shipped, english):
+def test_shipped_model_reproduces_the_translations_on_its_model_card(shipped, english):
     assert shipped.trace(english).target_text == TRANSLATIONS[english]
 
 

@@ -60,11 +60,11 @@ def possible(spelt):
     return state == WHOLE
 
 
-def test_every_character_can_be_spelt():
+def test_every_character_can_be_written():
     assert [character for character in CHARACTERS if not possible(character.encode())] == []
 
 
-def test_broken_characters_cannot_be_spelt():
+def test_incomplete_characters_cannot_be_written():
     assert [spelt for spelt in BROKEN if possible(spelt)] == []
     assert [character for character in CHARACTERS if possible(character.encode()[:-1])] == []
 
@@ -116,7 +116,7 @@ def drawn(vocabulary, constraints, limits, draw):
     return written
 
 
-def test_randomly_written_text_has_whole_characters(vocabulary):
+def test_random_output_contains_only_whole_characters(vocabulary):
     constraints = Constraints(spelling=vocabulary.spelling)
     beyond_ascii = 0
     for seed in range(60):
@@ -146,7 +146,7 @@ def test_prefix_that_ends_within_a_character_is_completed(vocabulary):
         assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
 
 
-def test_broken_prefix_does_not_block_further_tokens(vocabulary):
+def test_prefix_with_a_broken_character_does_not_block_further_tokens(vocabulary):
     prefix = tuple(token for token in vocabulary.spelling.parts if vocabulary.texts[token] in ("<0xF0>", "ð"))
     for limit in (1, 2, 3, 6):
         (ids,) = drawn(
@@ -155,7 +155,7 @@ def test_broken_prefix_does_not_block_further_tokens(vocabulary):
         assert 1 <= len(ids) <= limit
 
 
-def test_output_may_be_broken_if_no_whole_character_fits(vocabulary):
+def test_output_may_end_within_a_character_if_no_whole_character_fits(vocabulary):
     spelling = vocabulary.spelling
     constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)
     for ids in drawn(vocabulary, constraints, [1, 5], torch.Generator().manual_seed(1)):

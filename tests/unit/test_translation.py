@@ -20,7 +20,7 @@ def ids(traced):
     return tuple(token.id for token in traced.translation.tokens)
 
 
-def test_greedy_decoding_equals_the_trace(small_translator):
+def test_greedy_decoding_matches_the_trace(small_translator):
     trace = small_translator.trace(TEXT)
     traced = small_translator.trace_decoding(TEXT, DecodingSettings())
     assert traced.trace.equals(trace) and traced.translation.tree is None
@@ -32,7 +32,7 @@ def test_greedy_decoding_equals_the_trace(small_translator):
 @pytest.mark.parametrize(
     "method", [method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS]
 )
-def test_prefix_of_its_own_translation_changes_nothing(shipped, method):
+def test_forcing_a_prefix_of_the_models_own_translation_changes_nothing(shipped, method):
     settings = DecodingSettings(method, temperature=1.2, seed=3)
     free = shipped.trace_decoding(TEXT, settings)
     assert free.translation.complete
@@ -63,7 +63,7 @@ def test_whole_translation_can_be_the_prefix(shipped, method):
     np.testing.assert_array_equal(traced.trace.cross, read.cross)
 
 
-def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_translator):
+def test_logit_lens_of_the_last_layer_matches_the_model_output(shipped, small_translator):
     for translator in (shipped, small_translator):
         traced = translator.trace_decoding(TEXT, DecodingSettings())
         layers, count = traced.logit_lens, traced.logit_lens.candidate_ids.shape[-1]
@@ -75,7 +75,7 @@ def test_logit_lens_of_the_last_layer_equals_the_model_output(shipped, small_tra
         assert (layers.candidate_log_probs <= 0).all()
 
 
-def test_beam_tree_has_the_best_translation(shipped):
+def test_beam_tree_contains_the_best_translation(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
     tree = traced.translation.tree
     assert tuple(tree.nodes[index].token for index in tree.best) == ids(traced)

@@ -80,7 +80,7 @@ async def hall(*, lecturer: bool = True) -> AsyncIterator[Hall]:
     ],
     ids=range(8),
 )
-def test_requests_of_a_vote_are_recognised(target, action):
+def test_vote_requests_are_recognised(target, action):
     found = vote_request(b"GET " + target + b" HTTP/1.1\r\nCookie: a\r\n\r\n")
     assert (found and found.action) == action
 

@@ -56,7 +56,7 @@ def edits(config: TransformerConfig) -> list[Edits]:
     return [UNEDITED, edits_of(changes, config, device=META)]
 
 
-def test_run_stays_on_the_device(model):
+def test_model_run_stays_on_its_device(model):
     for edit in edits(model.config):
         for record in (None, Recorder(details=True)):
             with torch.inference_mode(), OneDevice() as mode:
@@ -73,7 +73,7 @@ def test_run_stays_on_the_device(model):
                 assert {each.device for name in record.tensors for each in record.tensors[name]} == {META}
 
 
-def test_padding_stays_on_the_device(model):
+def test_padding_stays_on_the_device_of_the_model(model):
     with OneDevice():
         assert model(ids(2, 5), ids(2, 4), source_mask=ids(2, 5) != 1).device == META
 
@@ -87,7 +87,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("capture", [pytest.param(False, marks=pytest.mark.thorough), True])
-def test_only_results_leave_the_device_while_decoding(model, method, capture):
+def test_decoding_copies_only_results_to_the_cpu(model, method, capture):
     with torch.inference_mode(), OneDevice(results=True):
         cache = model.start_cache(model.encode(ids(1, 5), None), None)
         steps = list(
@@ -99,7 +99,7 @@ def test_only_results_leave_the_device_while_decoding(model, method, capture):
         assert not capture or step.distribution.rows.cross.device == META
 
 
-def test_logit_lens_sends_only_its_results(model):
+def test_logit_lens_copies_only_results_to_the_cpu(model):
     record = Recorder(details=True)
     with torch.inference_mode(), OneDevice(results=True):
         model.decode(ids(1, 4), model.encode(ids(1, 5), None), None, record=record)

@@ -89,14 +89,14 @@ def test_remote_model_has_the_properties_of_the_local_one(remote, small_translat
         "attribution",
     ],
 )
-def test_every_run_gives_the_same_result_remotely(remote, small_translator, run):
+def test_local_and_remote_runs_give_the_same_result(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):
         there, here = there.trace, here.trace
     assert same(there, here)
 
 
-def test_remote_translation_is_equal_except_for_its_duration(remote, small_translator):
+def test_remote_and_local_translations_differ_only_in_duration(remote, small_translator):
     there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
     assert (there.tokens, there.text, there.log_prob) == (here.tokens, here.text, here.log_prob)
 
@@ -119,20 +119,20 @@ def test_many_concurrent_requests_each_get_their_own_answer(remote, small_transl
     assert all(same(trace, small_translator.trace(text)) for trace, text in zip(found, texts, strict=True))
 
 
-def test_batch_with_an_invalid_text_still_answers_the_others(remote, small_translator):
+def test_batch_with_an_invalid_text_still_returns_the_other_results(remote, small_translator):
     found = {}
     remote.trace_together(["A dog.", " ", "The old man."], found.__setitem__)
     assert same(found[0], small_translator.trace("A dog.")) and same(found[2], small_translator.trace("The old man."))
     assert isinstance(found[1], TextError)
 
 
-def test_batch_equals_single_requests(service):
+def test_batched_requests_match_single_requests(service):
     runs = [TraceRun(text) for text in ("A dog.", " ", "The old man reads a book.")]
     assert all(run.plain for run in runs)
     assert service.answer_together(runs) == [service.answer(run) for run in runs]
 
 
-def test_remote_model_reports_an_invalid_text_as_usual(remote, small_translator):
+def test_remote_model_reports_an_invalid_text_like_a_local_model(remote, small_translator):
     for model in (remote, small_translator):
         with pytest.raises(TextError, match="Type a sentence"):
             model.trace(" ")

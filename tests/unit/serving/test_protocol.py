@@ -93,13 +93,13 @@ def same(one: object, other: object) -> bool:
 
 @few(100)
 @given(RUNS)
-def test_run_arrives_as_it_was_sent(run):
+def test_request_survives_the_wire_format(run):
     assert read_run(request(run, "a model")) == run
 
 
 @many(2_000)
 @given(RUNS)
-def test_every_run_arrives_as_it_was_sent(run):
+def test_every_kind_of_request_survives_the_wire_format(run):
     assert read_run(request(run, "a model")) == run
 
 
@@ -183,7 +183,7 @@ SENT_RUNS = (
 
 
 @pytest.mark.parametrize("run", SENT_RUNS, ids=lambda run: type(run).__name__)
-def test_result_arrives_as_it_was_sent(small_translator, run):
+def test_result_survives_the_wire_format(small_translator, run):
     sent = small_translator.get(run)
     assert same(result_of(archived("a model", run, sent), ADDRESS, "a model", run), sent)
 

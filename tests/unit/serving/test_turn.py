@@ -45,7 +45,7 @@ def test_long_run_yields_between_its_steps(monkeypatch, seconds, expected):
     assert order == expected
 
 
-def test_next_request_gets_the_turn_when_the_cancelled_thread_has_ended():
+def test_next_request_starts_only_after_the_cancelled_thread_has_ended():
     order: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -90,7 +90,7 @@ def test_run_error_is_reported_and_releases_the_turn():
     assert asyncio.run(both()) == "other"
 
 
-def test_more_long_runs_than_threads_all_finish(monkeypatch):
+def test_all_long_runs_finish_even_with_fewer_threads_than_runs(monkeypatch):
     monkeypatch.setattr(turn, "SLICE", 0.0)
     inside: list[int] = []
 

@@ -21,7 +21,7 @@ def stored(small_run, tmp_path_factory):
     return path
 
 
-def test_run_is_read_as_it_was_written(small_run, stored):
+def test_saved_task_run_loads_unchanged(small_run, stored):
     found = load_run(stored)
     assert (found.config, found.item, found.seconds) == (small_run.config, small_run.item, small_run.seconds)
     np.testing.assert_array_equal(found.losses, small_run.losses)
@@ -36,7 +36,7 @@ def test_run_is_read_as_it_was_written(small_run, stored):
     assert stored.stat().st_size < 2_000_000
 
 
-def test_unfinished_run_survives_saving(small_config, tmp_path):
+def test_unfinished_run_can_be_saved_and_loaded(small_config, tmp_path):
     trainer = TaskTrainer(small_config)
     trainer.advance(steps=4)
     save_run(trainer.run(), tmp_path / "half.npz")

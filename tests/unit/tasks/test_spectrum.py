@@ -27,7 +27,7 @@ def test_spectrum_of_a_wave_is_zero_except_at_its_frequency(modulus):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_spectrum_matches_numpys_fourier_transform():
+def test_spectrum_matches_the_numpy_fourier_transform():
     """numpy transforms each column at positive and negative frequencies, so the power of each pair is added."""
     embedding = np.random.default_rng(0).normal(size=(53, 8))
     both = np.abs(np.fft.fft(embedding, axis=0)) ** 2 / 53

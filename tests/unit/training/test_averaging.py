@@ -48,7 +48,7 @@ def test_model_averaged_with_itself_is_unchanged(folders, tmp_path):
     assert load_checkpoint(tmp_path / "mean").languages == french
 
 
-def test_models_with_another_shape_are_rejected(folders, tmp_path):
+def test_models_with_different_shapes_are_rejected(folders, tmp_path):
     with pytest.raises(CheckpointError, match="differ in shape or vocabulary"):
         average_models([folders[0], MODEL], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()

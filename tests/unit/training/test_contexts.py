@@ -31,7 +31,7 @@ def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
     assert max(map(len, found)) > 1, "several texts share a context"
 
 
-def test_repeated_text_is_in_the_context_of_its_original(tokenizer):
+def test_repeated_text_is_in_the_same_context_as_the_original(tokenizer):
     once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
     found = list(texts_in(again, tokenizer))
     assert {text for texts in found for text in texts} == set(TEXTS)
@@ -82,7 +82,7 @@ def test_target_is_the_input_shifted_by_one(tokenizer):
     assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
 
 
-def test_text_file_is_told_apart_from_a_pair_file(tokenizer, tmp_path):
+def test_text_files_and_sentence_pair_files_are_distinguished(tokenizer, tmp_path):
     data = contexts(tokenizer)
     data.save(tmp_path / "data.safetensors", "abc")
     loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")

@@ -58,7 +58,7 @@ def test_model_learns_the_next_word(run):
     assert float(last["validation_loss"]) < 2 and last["validation_chrf"] == ""
 
 
-def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
+def test_interrupted_and_uninterrupted_training_give_the_same_result(run):
     assert_continues_exactly(lambda: trainer(run))
 
 

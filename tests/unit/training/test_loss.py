@@ -24,7 +24,7 @@ def test_number_of_predicted_positions_is_rounded_up():
     assert len(positions) == 2 * PORTION and int((labels != PAD).sum()) == 340
 
 
-def test_loss_matches_torchs_cross_entropy():
+def test_loss_matches_pytorch_cross_entropy():
     torch.manual_seed(0)
     config = TransformerConfig(
         source_vocabulary=20, target_vocabulary=20, d_model=16, heads=2, encoder_layers=1, decoder_layers=1, d_ff=16

@@ -53,7 +53,7 @@ train_on(Path(sys.argv[1]) / "second", process)
 
 
 @pytest.mark.thorough
-def test_all_machines_resume_from_the_checkpoint_of_the_first(folders):
+def test_all_machines_resume_from_the_checkpoint_of_the_first_machine(folders):
     with two_processes(SECOND, folders) as process:
         train_on(folders / "first", process)
     first, second = (load_file(folders / name / "known.safetensors") for name in ("first", "second"))

@@ -78,7 +78,7 @@ def test_model_learns_a_dictionary(run, prepared):
     assert 0.8 < scores.length_ratio < 1.2
 
 
-def test_interrupted_run_computes_the_same_as_an_uninterrupted_one(run):
+def test_interrupted_and_uninterrupted_training_give_the_same_result(run):
     assert_continues_exactly(lambda: trainer(run))
 
 
@@ -91,7 +91,7 @@ def test_run_is_not_resumed_with_another_config(run):
         trainer(run, learning_rate=0.5)
 
 
-def test_run_can_start_with_a_models_weights(run, tmp_path_factory):
+def test_run_can_start_from_the_weights_of_a_model(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = copy_prepared(run, tmp_path_factory.mktemp("other"))
     again = trainer(other, start=run / "model")
@@ -151,7 +151,7 @@ def test_non_finite_loss_stops_the_training_and_changes_no_weight(run):
     assert trainer(run, steps=40).step == 1
 
 
-def test_average_is_the_mean_of_the_weights():
+def test_averaged_checkpoint_is_the_mean_of_the_weights():
     one, other = ({"w": torch.tensor(values)} for values in ([1.0, 4.0], [3.0, -2.0]))
     assert average([one, other])["w"].tolist() == [2.0, 1.0]
 
@@ -230,7 +230,7 @@ def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepa
     assert trainer(trained, steps=4).step == 0
 
 
-def test_kept_steps_are_models(trained, monkeypatch):
+def test_saved_checkpoints_can_be_loaded_as_models(trained, monkeypatch):
     trainer(trained, steps=5).train()
     runs = trained.parent
     monkeypatch.setenv(VARIABLE, str(runs))
@@ -246,7 +246,7 @@ def test_kept_steps_are_models(trained, monkeypatch):
     assert measured_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
 
 
-def test_deleted_weights_are_taken_from_the_state(trained):
+def test_deleted_weights_are_restored_from_the_training_state(trained):
     before = read_tensors(trained / "model" / "model.safetensors")[0]
     (trained / "weights-0000003.safetensors").unlink()
     (trained / "weights-old.safetensors").write_text("somebody's own")
@@ -287,7 +287,7 @@ def test_full_disk_is_reported_and_the_last_checkpoint_stays(trained, room, file
     assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
-def test_finished_run_leaves_model_log_and_state(run):
+def test_finished_run_saves_the_model_log_and_state(run):
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").model.config.d_model == 32
     curve = load_checkpoint(run / "model").curve
@@ -362,7 +362,7 @@ unsplit_gradients(Path(sys.argv[1]), process)
 
 
 @pytest.mark.thorough
-def test_gradients_of_two_processes_equal_those_of_one(run):
+def test_two_processes_compute_the_same_gradients_as_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
     with two_processes(SECOND_PROCESS, run) as process:
         two = unsplit_gradients(run, process)

@@ -46,7 +46,7 @@ def test_help_lists_the_commands(run_main, name):
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_training_commands_go_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
+def test_training_commands_lead_from_sentence_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
     held_out = tmp_path / "held_out.tsv"
@@ -162,7 +162,7 @@ def prepare_two_pairs(folder, run_main, translation, command, *options):
     return run_main(main, command, *files, *options)
 
 
-def test_pairs_that_are_all_too_long_are_rejected(tmp_path, run_main):
+def test_data_with_only_overlong_pairs_is_rejected(tmp_path, run_main):
     done = prepare_two_pairs(tmp_path, run_main, "eine kleine Katze " * 90, "prepare")
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
         "error: no pair of the validation data has at most 256 tokens on each side: write one sentence per line"

@@ -13,7 +13,7 @@ def vocabulary():
     return train_tokenizer([TEXT] * 50 + ["s o m e"], size=390)
 
 
-def test_single_token_words_are_counted_as_often_as_they_occur(vocabulary):
+def test_single_token_words_are_counted_per_occurrence(vocabulary):
     counted = coverage(vocabulary, ["The “dog”, because", "the dog did not 12 dogs"])
     assert counted.words == 8
     assert counted.whole == 6, "not 'The' and 'dogs'"
