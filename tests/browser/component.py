@@ -140,7 +140,7 @@ class Component:
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
 
     def pixels(self, canvas: Locator) -> np.ndarray:
-        """Return the RGBA pixels of a canvas, [height, width, 4]. At a pixel ratio of 1, pixels are pointer
+        """Return the RGBA pixels of a canvas, [height, width, 4]. With one pixel per CSS pixel, pixels are pointer
         coordinates.
         """
         picture = canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]

@@ -178,7 +178,6 @@ class Visitor:
             self.page.locator(".atlas[data-drawn], .steps[data-drawn]").nth(count - 1).wait_for()
 
     def head(self, layer: int, head: int) -> None:
-        """Wait until the attention browser shows this layer and head."""
         self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
 
     def fits(self, what: str) -> None:
@@ -187,7 +186,6 @@ class Visitor:
         self.until(self.page.get_by_test_id("stMain"), "main => main.scrollWidth <= main.clientWidth + 1", what)
 
     def control(self, label: str) -> Locator:
-        """Return a control of the attention browser by its label."""
         return self.page.locator(".atlas").get_by_label(label, exact=True)
 
     def choose(self, title: str) -> None:

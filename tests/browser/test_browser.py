@@ -107,7 +107,7 @@ def test_introduction_shows_the_head_selected_by_keyboard(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_reloading_and_going_back_keep_the_users_choices(reader):
+def test_reloading_and_going_back_keep_user_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")

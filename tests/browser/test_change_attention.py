@@ -1,5 +1,3 @@
-"""Tests of the "Change what it looks at" page in Chromium: pointer, controls and keyboard."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""End-to-end tests of the Decoding page with a real server, a real Chromium and the shipped model."""
-
 from __future__ import annotations
 
 import re
@@ -338,7 +336,7 @@ def test_forced_prefix_is_shown_and_can_be_removed(reader):
 
 
 @pytest.mark.thorough
-def test_start_over_returns_to_the_models_own_translation(reader, shipped):
+def test_start_over_button_restores_the_model_translation(reader, shipped):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     own = strip(reader)

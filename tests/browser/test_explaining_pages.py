@@ -1,5 +1,3 @@
-"""End-to-end tests of the pages "Positional encoding" and "Inside a layer"."""
-
 from __future__ import annotations
 
 import re

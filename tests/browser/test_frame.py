@@ -115,7 +115,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 
 
 @pytest.mark.thorough
-def test_button_for_the_models_own_translation_is_not_covered(reader):
+def test_button_for_the_model_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
     # The sentence box must not be covered either.

@@ -1,5 +1,3 @@
-"""Tests of the "How it came about" page in a real Chromium."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""End-to-end test of the "Language model" page with a real server, a real Chromium and the shipped model."""
-
 from __future__ import annotations
 
 import re

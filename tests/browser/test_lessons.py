@@ -15,9 +15,7 @@ def said(reader):
 
 
 def test_lesson_can_be_completed_by_keyboard(reader):
-    """Without a pointer, a user predicts, reveals the measured answer and continues. The answer is hidden until
-    then.
-    """
+    """A user predicts, reveals the measured answer and continues without a pointer. The answer is hidden at first."""
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")

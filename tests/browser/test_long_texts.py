@@ -1,5 +1,3 @@
-"""Tests of the "Long texts" page, with a real server and Chromium."""
-
 from __future__ import annotations
 
 import re

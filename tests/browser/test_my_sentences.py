@@ -1,5 +1,3 @@
-"""Test of the user's list of sentences in a real Chromium."""
-
 from __future__ import annotations
 
 import re

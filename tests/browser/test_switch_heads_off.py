@@ -1,5 +1,3 @@
-"""Tests of the "Switch heads off" page in Chromium: pointer and keyboard."""
-
 from __future__ import annotations
 
 import re

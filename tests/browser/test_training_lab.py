@@ -61,7 +61,7 @@ def test_user_can_train_a_model_watch_it_and_query_it(visit, server):
         reader.see("After step 0 the model answers 047+385")
         reader.page.reload()
         reader.wait()
-        # The training run belonged to the browser tab; its settings and the question are in the URL.
+        # A training run ends with its browser tab; the settings and the typed question are in the URL.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
 

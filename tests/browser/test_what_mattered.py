@@ -1,5 +1,3 @@
-"""Tests of the "What mattered" page in a real Chromium."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Installs Ray, which only these tests need."""
-
 from __future__ import annotations
 
 import subprocess

@@ -305,7 +305,7 @@ def test_heads_that_differ_most_can_be_shown():
         assert test.query_params[f"compare_{name}"].startswith(f"{kind}.{int(layer) + 1}.{int(head) + 1}.words.I am")
 
 
-def test_sentence_pairs_and_the_users_own_sentence_are_compared():
+def test_sentence_pairs_and_a_user_sentence_are_compared():
     test = opened(COMPARE, compare_part="two_heads", text="I have a dream.")
     for number, pair in enumerate(PAIRS):
         test.button(f"compare_pair_{number}").click().run()

@@ -25,7 +25,6 @@ def numbers(test: AppTest) -> dict[str, str]:
 
 
 def title(test: AppTest) -> str:
-    """Return the title of the displayed gradient."""
     box = chooser(test, "backward_number")
     return box.format_func(box.value)
 

@@ -1,5 +1,3 @@
-"""Tests of the "Change what it looks at" page, driven without a browser."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Tests of the Decoding page, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import pytest
@@ -16,7 +14,6 @@ TEXT = "I have a dream."
 
 
 def opened(**address: str) -> AppTest:
-    """Open the Decoding page with URL parameters."""
     return driver.opened(PAGE, **{"text": TEXT, **address})
 
 

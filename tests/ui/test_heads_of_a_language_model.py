@@ -64,7 +64,6 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(page: str, **address: str) -> AppTest:
-    """Open a page with the small language model."""
     there = {"text": "Hello.", "subject": "language_model", "lm_model": "tiny", "lm_text": "The dog", "lm_length": "6"}
     return driver.opened(page, **{**there, **address})
 
@@ -223,7 +222,7 @@ def test_language_model_page_links_to_compare_heads(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
-def test_missing_language_model_is_reported_on_one_line(monkeypatch, tmp_path):
+def test_missing_language_model_is_reported_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)

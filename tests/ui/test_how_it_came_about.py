@@ -1,5 +1,3 @@
-"""Tests of the "How it came about" page, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Tests of Inside a layer: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import json
@@ -41,7 +39,6 @@ FIGURES = {"stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), 
 
 
 def app(page: str = PAGE, **address: str) -> AppTest:
-    """Open a page with the sentence DREAM."""
     return opened(page, **{"text": DREAM, **address})
 
 

@@ -1,5 +1,3 @@
-"""Tests of the "Language model" page, driven without a browser, with a small random model."""
-
 from __future__ import annotations
 
 import json
@@ -42,7 +40,6 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(**address: str) -> AppTest:
-    """Open the page with the small language model."""
     return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
 
 
@@ -52,13 +49,12 @@ def everything(test: AppTest) -> str:
 
 
 def map_of(test: AppTest) -> dict:
-    """Return the header of the message that the attention browser received."""
     (header,) = headers(test)
     return header
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_continues_a_text(loaded, method):
+def test_every_decoding_method_continues_a_text(loaded, method):
     test = opened(lm_text="The dog", lm_method=method, lm_seed="3", lm_beam_size="2", lm_length="7")
     assert healthy(test)
     settings = {"beam": {"beam_size": 2}, "sample": {"temperature": 0.7, "seed": 3}}.get(method, {})
@@ -182,7 +178,7 @@ def test_texts_of_different_lengths_are_compared_per_token(loaded):
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per token" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
-    # One text has as many words as tokens, the other half as many.
+    # One text has a word per token, the other a word per two tokens.
     made = {
         number: replace(score, text="a " * words, log_probs=np.full(len(score.tokens), log_prob))
         for number, score, words, log_prob in (

@@ -1,5 +1,3 @@
-"""Tests of lecture mode, driven as a lecturer would, without a browser."""
-
 from __future__ import annotations
 
 import json
@@ -28,7 +26,6 @@ def bar(test):
 
 
 def received(test):
-    """Return the message that the lecturer's controls received."""
     return json.loads(bar(test).proto.json)
 
 

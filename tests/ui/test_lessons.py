@@ -1,5 +1,3 @@
-"""Tests of the Lessons page, driven as a user would."""
-
 from __future__ import annotations
 
 import json
@@ -47,7 +45,7 @@ def test_every_lesson_step_asks_a_question_and_then_shows_the_answer(name):
 
 
 def test_lesson_answer_counts_towards_the_prediction_score():
-    """In lecture mode, the answer comes from an audience and does not count."""
+    """In lecture mode, the answer is that of an audience and does not count."""
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)

@@ -1,5 +1,3 @@
-"""Tests of Long texts: every part and every control, driven without a browser, with the shipped models."""
-
 from __future__ import annotations
 
 import json
@@ -19,7 +17,6 @@ def app(**address: str) -> AppTest:
 
 
 def maps(test: AppTest) -> list[dict]:
-    """Return the maps that the browser received."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next((each["sides"] for each in sent if "sides" in each), [])
 

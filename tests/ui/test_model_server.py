@@ -85,7 +85,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
         assert healthy(test)
 
 
-def test_nonexistent_model_server_is_reported_on_one_line(monkeypatch):
+def test_nonexistent_model_server_is_reported_in_one_line(monkeypatch):
     monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error

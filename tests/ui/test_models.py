@@ -138,7 +138,7 @@ def test_map_page_shows_the_match_of_the_chosen_head():
 
 
 @pytest.mark.thorough
-def test_page_with_a_translation_lists_search_settings_that_it_does_not_apply():
+def test_translation_page_lists_the_search_settings_that_it_ignores():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
     assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This page") == 1
@@ -253,7 +253,7 @@ def test_unknown_model_is_reported_and_replaced_by_the_shipped_one():
     assert test.selectbox("model").value == SHIPPED
 
 
-def test_damaged_model_is_reported_on_one_line_and_can_be_replaced():
+def test_damaged_model_is_reported_in_one_line_and_can_be_replaced():
     test = opened(text=DREAM, model="damaged")
     assert not test.exception and len(test.error) == 1
     assert "is missing" in test.error[0].value

@@ -1,5 +1,3 @@
-"""Tests of the user's own list of sentences, driven without a browser."""
-
 from __future__ import annotations
 
 import json

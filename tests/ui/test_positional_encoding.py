@@ -1,5 +1,3 @@
-"""Tests of Positional encoding: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import json
@@ -18,7 +16,6 @@ PAGE = "pages/positional_encoding.py"
 
 
 def app(**address: str) -> AppTest:
-    """Open the page with the sentence DREAM."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 

@@ -99,7 +99,7 @@ def test_pins_in_an_old_url_apply_to_the_attention_kind_of_its_page():
         ("cross_attention", {"layer": "2", "rows": "2"}),
     ],
 )
-def test_link_to_a_figure_opens_the_same_url_that_its_page_writes(monkeypatch, page, link):
+def test_link_to_a_figure_opens_the_same_url_that_its_page_sets(monkeypatch, page, link):
     """A different URL would add an entry to the browser history."""
     address = {TEXT: DREAM, "head": "2", **link}
     test = opened(text=DREAM)

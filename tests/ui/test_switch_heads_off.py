@@ -1,5 +1,3 @@
-"""Tests of the "Switch heads off" page, driven without a browser."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Tests of the "Training lab" page, driven without a browser."""
-
 from __future__ import annotations
 
 import threading
@@ -25,7 +23,6 @@ SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps
 
 @pytest.fixture(autouse=True)
 def nobody_else(monkeypatch):
-    """Isolate this test's training runs."""
     monkeypatch.setattr(live, "TRAININGS", Trainings())
     monkeypatch.setattr(live, "prepare", lambda: None)
 

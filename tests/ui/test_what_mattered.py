@@ -1,5 +1,3 @@
-"""Tests of the "What mattered" page: every part and every control, driven without a browser, with the shipped model."""
-
 from __future__ import annotations
 
 import math
@@ -24,7 +22,6 @@ LONG = "The old man gave his dog a bone yesterday. " * 6
 
 
 def app(**address: str) -> AppTest:
-    """Open the page with the sentence TIRED."""
     return opened(PAGE, **{"text": TIRED, **address})
 
 
@@ -54,7 +51,7 @@ def test_displayed_attributions_match_the_library(shipped, trace):
 
 
 @pytest.mark.thorough
-def test_choice_of_word_and_of_tokens_is_stored_in_the_url(narrow_app):
+def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
     test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**mag**" in texts(test)

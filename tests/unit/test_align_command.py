@@ -1,5 +1,3 @@
-"""Tests of the command `align`."""
-
 from __future__ import annotations
 
 from collections import Counter

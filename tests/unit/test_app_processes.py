@@ -117,7 +117,7 @@ def test_users_are_not_sent_to_an_exited_process():
     [(["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0")],
     ids=["two", "lecture"],
 )
-def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, options, address):
+def test_occupied_port_is_reported_in_one_line(monkeypatch, capsys, port, options, address):
     """The app has not printed a URL before the error."""
     with socket.create_server(("127.0.0.1", port)):
         monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
@@ -138,7 +138,7 @@ def test_occupied_port_is_reported_on_one_line(monkeypatch, capsys, port, option
     ],
     ids=" ".join,
 )
-def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, options):
+def test_invalid_number_of_processes_is_reported_in_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
         command_line.main()
@@ -146,7 +146,7 @@ def test_invalid_number_of_processes_is_reported_on_one_line(monkeypatch, option
 
 @pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
 @pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
-def test_invalid_port_is_reported_on_one_line(monkeypatch, options, port):
+def test_invalid_port_is_reported_in_one_line(monkeypatch, options, port):
     message = "^error: the app's port, .*, must be a number from 1 to 65535, not .*$"
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
     with pytest.raises(SystemExit, match=message):

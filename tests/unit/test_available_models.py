@@ -140,7 +140,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_folder_problem_is_reported_on_one_line(folder, damage):
+def test_folder_problem_is_reported_in_one_line(folder, damage):
     change, said = DAMAGE[damage]
     change(folder)
     found = model_folders()["en-ar"]

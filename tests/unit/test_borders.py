@@ -265,7 +265,7 @@ FLOORS = {
 
 
 @pytest.mark.parametrize("package", FLOORS)
-def test_every_import_goes_to_a_lower_layer(package):
+def test_modules_import_only_from_lower_layers(package):
     modules = {module_name(path): path for path in files(package.replace(".", "/"))}
     floor = {name: number for number, names in enumerate(FLOORS[package]) for name in names}
 

@@ -68,7 +68,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_with_steps_can_be_cancelled(small_translator, name):
+def test_every_model_run_with_several_steps_can_be_cancelled(small_translator, name):
     run = RUNS[name](small_translator)
     steps = []
     with cancellable(lambda: steps.append(name)):

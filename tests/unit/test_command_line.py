@@ -144,7 +144,7 @@ def test_translate_command_resamples_heads_like_the_library(folder_with_means, t
     ],
     ids=" ".join,
 )
-def test_impossible_draw_is_reported_on_one_line(folder_with_means, run_main, arguments):
+def test_invalid_resampling_draw_is_reported_in_one_line(folder_with_means, run_main, arguments):
     done = run_main(main, "translate", "A dog.", "--model", folder_with_means, *arguments)
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
@@ -154,7 +154,7 @@ def test_info_command_lists_every_part_of_the_model(model_folder, small_translat
     assert "multi-head cross-attention" in done.stdout and f"{small_translator.parameters:,}" in done.stdout
 
 
-def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
+def test_errors_are_reported_in_one_line(model_folder, tmp_path, run_main):
     for arguments in (
         ("translate", "", "--model", model_folder),
         ("info", "--model", tmp_path),

@@ -27,7 +27,7 @@ def test_config_survives_a_json_round_trip():
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
-def test_seals_of_older_models_stay_valid():
+def test_integrity_seals_of_older_models_stay_valid():
     """A field that was added later is written only if it differs from the default, so older seals still match."""
     config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
     assert TransformerConfig.from_json(config.to_json()) == config

@@ -199,7 +199,7 @@ def test_unreadable_sentences_are_skipped(small_translator, sentences):
     assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.PartMetrics(0, 1, {}))
 
 
-def test_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
+def test_saved_state_of_another_computation_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
 
     def stop(read, part):
@@ -212,14 +212,14 @@ def test_state_of_another_computation_is_rejected(small_translator, file, tmp_pa
         measure_corpus(small_translator, file, state)
 
 
-def test_state_of_another_model_is_rejected(small_translator, file, tmp_path):
+def test_saved_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
     corpus._save(state, corpus.SurveyState("another", "", 0, packed(corpus.NOTHING)))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 
 
-def test_file_without_sentences_leaves_no_state(small_translator, tmp_path):
+def test_file_without_sentences_creates_no_state_file(small_translator, tmp_path):
     path, state = tmp_path / "long.txt", tmp_path / "state"
     path.write_text("dog " * 500, encoding="utf-8")
     with pytest.raises(ValueError, match="no sentence that the model can read"):
@@ -235,7 +235,7 @@ def test_line_that_is_not_text_is_reported(small_translator, tmp_path):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 
-def test_cluster_without_ray_is_reported_on_one_line(model_folder, file, tmp_path, monkeypatch):
+def test_cluster_without_ray_is_reported_in_one_line(model_folder, file, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(AtlasError, match=r"install Ray: pip install"):
         measure_corpus(Translator.load(model_folder, "cpu"), file, tmp_path / "state", cluster="auto")

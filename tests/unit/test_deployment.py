@@ -36,13 +36,13 @@ def replicas() -> list[str]:
     return re.findall(r"^server (\w+):8501", read("replicas.conf"), flags=re.MULTILINE)
 
 
-def test_nginx_lists_the_processes_of_compose():
+def test_nginx_config_lists_the_app_processes_of_the_compose_file():
     services = yaml.safe_load(read("compose.yaml"))["services"]
     assert replicas() == [name for name in services if name != "nginx"]
     assert set(services["nginx"]["depends_on"]) == set(replicas())
 
 
-def test_nginx_lists_the_processes_of_the_cluster():
+def test_nginx_config_lists_the_app_processes_of_the_cluster():
     objects = list(yaml.safe_load_all(read("kubernetes.yaml")))
     count = next(each["spec"]["replicas"] for each in objects if each["kind"] == "StatefulSet")
     pods = {
@@ -166,7 +166,7 @@ def test_deployment_document_lists_the_headers_that_nginx_sends():
 
 @pytest.mark.install
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
-def test_two_processes_behind_nginx_serve_and_replace_each_other():
+def test_two_app_processes_behind_nginx_serve_users_and_replace_each_other():
     # Use PyPI for torch here, because the index in the Dockerfile may be unreachable.
     subprocess.run(
         [sys.executable, DEPLOY / "rehearse.py", "--build-arg", "TORCH_INDEX=https://pypi.org/simple"],

@@ -40,7 +40,7 @@ def header_of(drawing, kind=None):
     return unpack(drawing.messages[kind or drawing.kind])[0]
 
 
-def test_show_writes_one_file_outside_a_notebook(tmp_path, monkeypatch, capsys):
+def test_show_function_writes_one_file_outside_a_notebook(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     drawing = attention_atlas.show(causal(), TOKENS, save=tmp_path / "kept.npz", title="</script> mine", layer=1)
     html = (tmp_path / "attention.html").read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def test_nonexistent_layer_head_or_kind_is_rejected(given, says):
         ({"attention": causal(), "tokens": TOKENS, "save": "head.png"}, "head.png"),
     ],
 )
-def test_call_with_missing_arguments_names_them(given, says):
+def test_missing_arguments_are_named_in_the_error(given, says):
     with pytest.raises(AttentionError, match=says):
         attention_atlas.show(**given)
 
@@ -176,7 +176,7 @@ def test_widget_rejects_a_choice_that_does_not_exist():
     assert (browser.kind, browser.layer, browser.head) == ("decoder", 0, 1)
 
 
-def test_widget_has_a_picture_of_the_chosen_head():
+def test_widget_includes_a_static_picture_of_the_chosen_head():
     browser = Browser(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), layer=0, head=1)
     browser.head = 0
     data, _ = browser._repr_mimebundle_()

@@ -153,7 +153,7 @@ def test_invalid_attention_is_reported_in_one_sentence(case):
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
-def test_trace_without_token_ids_names_no_head_by_rarity():
+def test_heads_are_not_named_after_rare_tokens_without_token_ids():
     """Without ids, every token would count as the rarest."""
     trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
     metrics = head_metrics(trace, "encoder", None)

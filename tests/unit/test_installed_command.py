@@ -48,7 +48,7 @@ def test_installed_command_runs(monkeypatch, capsys, model_folder, small_transla
     assert f"{small_translator.parameters:,}" in capsys.readouterr().out
 
 
-def test_error_is_reported_on_one_line(monkeypatch, tmp_path):
+def test_error_is_reported_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="^error: .*$"):
         call(monkeypatch, "info", "--model", str(tmp_path))
 

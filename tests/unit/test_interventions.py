@@ -240,7 +240,7 @@ def same_bits(one, other):
     assert np.array_equal(one.residual_stream("decoder"), other.residual_stream("decoder"))
 
 
-def test_run_without_a_change_is_unaffected_by_earlier_changes(translator):
+def test_run_without_interventions_is_unaffected_by_earlier_interventions(translator):
     before = translator.trace(TEXT, TARGET, details=True)
     for changes in CHANGES.values():
         translator.trace(TEXT, TARGET, interventions=changes)

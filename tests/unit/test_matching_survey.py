@@ -1,5 +1,3 @@
-"""Tests of matching the heads of two models over many sentences."""
-
 from __future__ import annotations
 
 import numpy as np

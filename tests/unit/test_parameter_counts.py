@@ -12,7 +12,7 @@ SIZES = {"source_vocabulary": 50, "target_vocabulary": 50, "d_model": 16, "heads
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_counts_of_the_parts_add_up_to_the_total(tied, norm, positions):
+def test_parameter_counts_of_the_parts_add_up_to_the_total(tied, norm, positions):
     config = TransformerConfig(**SIZES, tied_embeddings=tied, norm=norm, positions=positions)
     table = parameter_table(config)
     assert sum(count for _, count in table) == sum(p.numel() for p in build(config).parameters())

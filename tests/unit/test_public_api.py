@@ -1,5 +1,3 @@
-"""Tests of the public names of `import transformer`, and the examples in their docstrings."""
-
 from __future__ import annotations
 
 import doctest

@@ -103,7 +103,7 @@ def files(tmp_path, model_folder, tokenizer):
         ("translate", 10, "dog.npz"),
     ],
 )
-def test_full_disk_is_reported_with_the_file(files, tmp_path, run_main, name, room, file, caplog):
+def test_full_disk_error_names_the_file(files, tmp_path, run_main, name, room, file, caplog):
     caplog.set_level(logging.CRITICAL)
     main, *arguments = files[name]
     with full_disk(room):
@@ -174,7 +174,7 @@ def test_unwritable_output_is_reported_before_anything_is_read_or_computed(comma
         assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
 
 
-def test_folder_with_an_impossible_name_is_reported_on_one_line(tmp_path, model_folder, run_main):
+def test_folder_with_an_impossible_name_is_reported_in_one_line(tmp_path, model_folder, run_main):
     output = tmp_path / ("a" * 300)
     for main, *arguments in (
         (training, "average", "--models", model_folder, model_folder),

@@ -23,7 +23,7 @@ def test_changed_page_selects_the_tests_named_after_it():
     assert sum("decoding" in test for test in chosen) >= SECONDS // 5
 
 
-def test_every_long_test_is_run_over_several_commits():
+def test_every_long_test_runs_over_several_commits():
     turns = [share(LONG, [], turn) for turn in range(round(sum(LONG.values()) / SECONDS) + 1)]
     assert set().union(*turns) == set(LONG)
 

@@ -75,7 +75,7 @@ def test_ctrl_c_works_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys
     ],
     ids=" ".join,
 )
-def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
+def test_ctrl_c_is_reported_in_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     process = start(*arguments, path)
@@ -86,7 +86,7 @@ def test_ctrl_c_is_reported_on_one_line(tmp_path, arguments):
 
 
 @pytest.mark.thorough
-def test_ctrl_c_is_reported_on_one_line_while_several_processes_load(tmp_path):
+def test_ctrl_c_is_reported_in_one_line_while_several_processes_load(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(

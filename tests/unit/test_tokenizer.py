@@ -29,7 +29,7 @@ def test_every_token_is_located_in_the_typed_text(tokenizer):
     assert "".join(typed[start:end] for start, end in distinct) == "The“old”man…"
 
 
-def test_bytes_of_a_character_share_its_span(tokenizer):
+def test_byte_tokens_of_a_character_share_its_span(tokenizer):
     tokens = tokenizer.encode("a 🙂", end=False)
     spans = [token.span for token in tokens if token.text.startswith("<0x")]
     assert spans == [(2, 3)] * 4
@@ -76,7 +76,7 @@ def test_each_digit_is_a_token(tokenizer):
     assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
 
 
-def test_end_symbol_can_be_left_out(tokenizer):
+def test_end_symbol_can_be_omitted(tokenizer):
     assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
 
 
@@ -129,7 +129,7 @@ def test_tokens_never_cross_words_digits_or_punctuation():
     ]
 
 
-def test_frequent_words_and_contractions_stay_whole():
+def test_frequent_words_and_contractions_are_single_tokens():
     sentences = ["I didn't say that because it's 'some' of Tom's."] * 20
     vocabulary = train_tokenizer(sentences, size=420)
     tokens = [token.text for token in vocabulary.encode(sentences[0], end=False)]

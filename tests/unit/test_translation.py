@@ -1,5 +1,3 @@
-"""Tests of translations with every decoding method, and of the results that pages receive."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -32,7 +30,7 @@ def test_greedy_decoding_matches_the_trace(small_translator):
 @pytest.mark.parametrize(
     "method", [method if method == "greedy" else pytest.param(method, marks=pytest.mark.thorough) for method in METHODS]
 )
-def test_forcing_a_prefix_of_the_models_own_translation_changes_nothing(shipped, method):
+def test_forcing_a_prefix_of_the_model_translation_changes_nothing(shipped, method):
     settings = DecodingSettings(method, temperature=1.2, seed=3)
     free = shipped.trace_decoding(TEXT, settings)
     assert free.translation.complete
@@ -106,12 +104,12 @@ def test_too_long_prefix_is_reported(small_translator):
         small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
 
 
-def test_unknown_method_is_reported(small_translator):
+def test_unknown_decoding_method_is_reported(small_translator):
     with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
         small_translator.translate("I have a dream.", DecodingSettings("Beam"))
 
 
-def test_endless_translation_stops_at_the_limit(shipped):
+def test_endless_translation_stops_at_the_length_limit(shipped):
     traced = shipped.trace_decoding("Hello.", DecodingSettings(), suppressed=frozenset({END}))
     assert not traced.translation.complete and END not in ids(traced)
 

@@ -93,7 +93,7 @@ def test_teacher_forcing_reads_the_given_translation(copying_translator):
     np.testing.assert_array_equal(trace.candidate_ids[:, 0] != [p.id for p in trace.predicted_tokens], surprised)
 
 
-def test_teacher_forcing_the_models_own_translation_gives_the_same_trace(copying_translator):
+def test_teacher_forcing_the_model_translation_gives_the_same_trace(copying_translator):
     own = copying_translator.trace("The old dog")
     read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
@@ -186,7 +186,7 @@ def test_omitting_the_decoder_mask_changes_only_the_final_pass(small_translator)
     assert not np.allclose(trace.log_probs, normal.log_probs)
 
 
-def test_translation_without_positions_is_decoded_without_them(shaped_translator):
+def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
     parts = shaped_translator.tokenizer.spelling.parts

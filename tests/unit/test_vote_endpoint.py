@@ -112,7 +112,7 @@ def test_audience_votes_and_the_result_is_revealed():
     within(lecture)
 
 
-def test_only_the_lecturers_browser_can_open_and_close_a_vote():
+def test_only_the_browser_of_the_lecturer_can_open_and_close_a_vote():
     async def lecture() -> None:
         async with hall(lecturer=False) as place:
             for cookie in ("", "attention_atlas_lecturer_8501=", "attention_atlas_lecturer_8501=guess"):

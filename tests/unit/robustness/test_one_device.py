@@ -42,7 +42,7 @@ def model(request: pytest.FixtureRequest) -> Transformer:
 
 
 def edits(config: TransformerConfig) -> list[Edits]:
-    """Return no edits, or two sets in one batch."""
+    """Return two cases: no interventions, and a batch whose rows have different interventions."""
     changes = [
         Interventions(
             gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5},

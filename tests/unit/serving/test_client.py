@@ -112,7 +112,7 @@ def test_results_that_need_the_weights_are_computed_locally_on_demand(service, r
     assert same(*(model.deletion_curves(trace, found[0], [0, 1]) for model in (fresh, small_translator)))
 
 
-def test_many_concurrent_requests_each_get_their_own_answer(remote, small_translator):
+def test_each_of_many_concurrent_requests_gets_its_own_response(remote, small_translator):
     texts = [f"{'The old man reads ' * (number % 5)}{number}." for number in range(8)]
     with ThreadPoolExecutor(8) as people:
         found = list(people.map(remote.trace, texts))
@@ -168,7 +168,7 @@ def test_unreachable_server_is_reported_until_it_returns(service, model_folder):
         assert same(remote.trace("A dog."), before)
 
 
-def test_cancelled_caller_does_not_wait_for_the_answer(small_translator, model_folder):
+def test_cancelled_caller_does_not_wait_for_the_response(small_translator, model_folder):
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
@@ -215,7 +215,7 @@ def test_run_without_a_waiting_client_is_cancelled(service, kind):
 
 
 @pytest.mark.parametrize("words", [{}, {"device": ""}, {"device": None}, {"device": ["cpu"]}], ids=str)
-def test_server_without_a_device_is_rejected(small_translator, model_folder, words):
+def test_server_that_does_not_name_its_device_is_rejected(small_translator, model_folder, words):
     class Speechless(Service):
         def parse(self, method: str, path: str, body: bytes) -> Reply:
             return said(small_translator.version, **words)
@@ -227,7 +227,7 @@ def test_server_without_a_device_is_rejected(small_translator, model_folder, wor
         RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_server_of_another_model_is_rejected(small_translator, copying_translator, model_folder):
+def test_server_with_a_different_model_is_rejected(small_translator, copying_translator, model_folder):
     with model_server(Service(copying_translator)) as address, pytest.raises(ServerError, match="has the model"):
         RemoteTranslator(address, model_folder, "cpu")
     with model_server(Service(small_translator)) as address:
@@ -253,7 +253,7 @@ def test_server_of_another_model_is_rejected(small_translator, copying_translato
         "http://127.0.0.1:8600/modèle",
     ],
 )
-def test_invalid_address_is_reported(model_folder, address):
+def test_invalid_model_server_url_is_reported(model_folder, address):
     with pytest.raises(ServerError, match="is not the address of a model's server: write it like"):
         RemoteTranslator(address, model_folder, "cpu")
 

@@ -221,14 +221,14 @@ SCORES = ScoresRun("A dog.", None, ())
     ],
     ids=lambda reply: repr(reply.body[:20]),
 )
-def test_invalid_answer_is_reported_in_one_line(reply):
+def test_invalid_response_is_reported_in_one_line(reply):
     with pytest.raises(ServerError, match=f"^The answer from {ADDRESS} is not from a model's server .*$"):
         result_of(reply, ADDRESS, "m", SCORES)
 
 
 @few(150)
 @given(st.data())
-def test_damaged_answer_is_parsed_or_rejected(data):
+def test_damaged_response_is_parsed_or_rejected(data):
     numbers = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
     body = bytearray(archived("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
     for at in data.draw(st.lists(st.integers(0, len(body) - 1), max_size=4)):

@@ -44,7 +44,7 @@ def test_unfinished_run_can_be_saved_and_loaded(small_config, tmp_path):
     assert found.step == 4 and [snapshot.step for snapshot in found.snapshots] == [0, 3] and not found.finished
 
 
-def test_run_file_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
+def test_saved_run_may_omit_the_weights_of_most_snapshots(small_run, tmp_path):
     path = tmp_path / "few.npz"
     save_run(small_run, path, models=3)
     found = load_run(path)
@@ -107,7 +107,7 @@ def test_tasks_command_trains_shows_and_queries_a_model(run_main, tmp_path):
     assert done.returncode == 0 and "abc -> " in done.stdout
 
 
-def test_invalid_command_input_is_reported_on_one_line(run_main, tmp_path):
+def test_invalid_command_input_is_reported_in_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
         ("train", "fly"),

@@ -42,8 +42,8 @@ def test_mirrored_attention_has_a_mirror_score_of_one():
 
 
 def test_prefix_matching_attention_has_a_score_of_one():
-    # The decoder reads <s> a b c a b: at the second a, prefix matching attends to index 2, after the first a. In the
-    # encoder, each letter attends to the one after its other occurrence; no letter follows the second b.
+    # The decoder reads <s> a b c a b. With prefix matching, the second a attends to index 2, after the first a. In the
+    # encoder, each letter attends to the letter after its other occurrence; no letter follows the second b.
     found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
     assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
     # The decoder reads <s> a b c a: in the source, the letter after a is at 1 and 4, after b at 2, after c at 3.

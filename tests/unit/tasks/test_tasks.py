@@ -1,5 +1,3 @@
-"""Tests of the items of the tasks and their answers."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -54,7 +54,7 @@ def test_models_with_different_shapes_are_rejected(folders, tmp_path):
     assert not (tmp_path / "mean").exists()
 
 
-def test_impossible_average_is_reported(folders, tiny_language_model, tmp_path, run_main):
+def test_invalid_models_to_average_are_reported(folders, tiny_language_model, tmp_path, run_main):
     for models, output, said in (
         (folders[:1], tmp_path / "mean", "averaging needs at least two models"),
         ([folders[0], tiny_language_model], tmp_path / "mean", "is a language model"),

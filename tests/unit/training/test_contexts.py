@@ -25,7 +25,7 @@ def texts_in(data, tokenizer):
         yield [tokenizer.decode(part.tolist()) for part in parts]
 
 
-def test_every_text_occurs_once_and_complete_in_a_context(tokenizer):
+def test_every_text_occurs_once_and_is_never_cut(tokenizer):
     found = list(texts_in(contexts(tokenizer), tokenizer))
     assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
     assert max(map(len, found)) > 1, "several texts share a context"

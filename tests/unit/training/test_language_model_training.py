@@ -101,7 +101,7 @@ def test_run_can_start_from_a_model_with_another_vocabulary(run, prepared, tmp_p
     torch.testing.assert_close(made[token], rows[spelt].mean(dim=0))
 
 
-def test_data_for_two_kinds_of_models_is_rejected(run, prepared, tmp_path):
+def test_mixed_translator_and_language_model_data_is_rejected(run, prepared, tmp_path):
     pairs = tmp_path / "pairs"
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
@@ -129,7 +129,7 @@ def test_data_that_cannot_be_prepared_is_reported(prepared, tmp_path, changes, m
         trainer(tmp_path)
 
 
-def test_held_out_texts_are_not_trained_on(prepared, tmp_path):
+def test_held_out_texts_are_excluded_from_training(prepared, tmp_path):
     """A text is held out however it is spelled, and a text with several translations counts once."""
     data = tmp_path / "data.tsv"
     data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from transformer.training.batching import Batch
 from transformer.training.loss import PORTION, SummedLoss, positions_to_predict
 
 
-def test_every_real_token_is_predicted_once():
+def test_every_token_except_padding_is_predicted_once():
     predicted = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
     positions, labels = positions_to_predict(predicted)
     real = labels != PAD

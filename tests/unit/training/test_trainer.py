@@ -211,7 +211,7 @@ def test_damaged_run_file_is_reported(trained, name, how):
     assert (trained / "weights-0000003.safetensors").exists()
 
 
-def test_run_with_new_preparation_resumes_only_with_the_same_data(trained, prepared):
+def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(trained, prepared):
     """If the number of tokens was equal, training once continued, and saved a useless model with a valid seal."""
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(trained, **files, start=prepared / "given")

@@ -93,7 +93,7 @@ def test_synthetic_pairs_exclude_failed_translations():
     assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
 
 
-def test_data_for_the_reverse_direction_is_prepared(tmp_path, tokenizer, run_main):
+def test_data_can_be_prepared_for_the_reverse_direction(tmp_path, tokenizer, run_main):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
@@ -145,7 +145,7 @@ def test_chosen_sentences_are_printed_in_model_card_format(tmp_path, run_main):
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
 )
-def test_impossible_preparation_is_reported_on_one_line(tmp_path, run_main, given, message):
+def test_invalid_preparation_options_are_reported_in_one_line(tmp_path, run_main, given, message):
     for name in ("data", "dev"):
         (tmp_path / name).write_text(f"the {name}\tdas {name}\n", encoding="utf-8")
     files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev")
@@ -177,7 +177,7 @@ def test_contexts_too_short_for_every_text_are_rejected(tmp_path, run_main, cont
     )
 
 
-def test_line_that_is_not_text_is_named_with_its_file(tmp_path, run_main, model_folder):
+def test_line_that_is_not_text_is_reported_with_its_file_name(tmp_path, run_main, model_folder):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
     (folder / "tokenizer.model").mkdir(parents=True)

@@ -20,7 +20,7 @@ def test_single_token_words_are_counted_per_occurrence(vocabulary):
     assert "75.0 %" in str(counted)
 
 
-def test_report_names_frequent_words_with_a_split_off_letter(vocabulary):
+def test_vocabulary_report_lists_frequent_words_with_a_single_letter_split_off(vocabulary):
     cut = coverage(vocabulary, [TEXT + " dogs becausebecause"]).cut
     assert cut == {"dogs": ("▁dog", "s")}
     assert str(coverage(vocabulary, [TEXT])).endswith("none")
