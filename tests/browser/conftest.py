@@ -108,7 +108,7 @@ def server() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """A user with a browser page that records every error."""
+    """A user with a browser page, whose errors are recorded."""
 
     page: Page
     address: str

@@ -81,7 +81,7 @@ def test_bright_cells_of_a_permutation_are_in_the_right_places(browse, small_tra
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_masked_cell_looks_different_from_zero(browse, small_translator, known, scheme):
+def test_masked_cell_looks_different_from_a_weight_of_zero(browse, small_translator, known, scheme):
     mask = known.decoder_mask
     empty = np.where(np.tri(len(mask), k=-1, dtype=bool), 0, known.decoder)
     empty[..., 0, 0] = 0

@@ -63,7 +63,7 @@ def test_arrow_keys_start_at_the_small_map_that_was_clicked(reader):
 
 
 @pytest.mark.thorough
-def test_clicking_a_head_in_the_introduction_opens_it(reader):
+def test_head_clicked_in_the_introduction_opens(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)

@@ -113,7 +113,7 @@ def test_changed_attention_is_shown_beside_the_original(reader):
 
 
 @pytest.mark.thorough
-def test_clicking_a_word_erases_it(reader):
+def test_clicked_word_is_erased(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

@@ -328,7 +328,7 @@ def test_large_model_drawing_shows_the_sentence_and_links_to_pages(reader, shipp
     reader.has_typed("I have a dream.")
 
 
-def test_pinning_a_cell_ranks_all_heads_and_links_to_them(reader, shipped):
+def test_pinning_a_cell_shows_a_ranking_of_all_heads_with_links(reader, shipped):
     reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
     reader.maps(1)
     listed = reader.page.locator(".ranking button")

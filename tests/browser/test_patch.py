@@ -10,7 +10,7 @@ from transformer.commands.verify import verify
 ADDRESS = f"/patch?text={quote('The doctor lost her keys.')}&patch_other={quote('The doctor lost his keys.')}"
 
 
-def test_dragging_a_cell_onto_the_other_run_patches_it(reader):
+def test_dragging_a_cell_onto_the_other_run_applies_a_patch(reader):
     """Keyboard users choose cells in select boxes instead."""
     reader.open(ADDRESS)
     cells = reader.page.locator(".two-runs .cell")

@@ -374,7 +374,7 @@ def test_page_states_the_limits_of_the_small_model_only_once():
 
 
 @pytest.mark.parametrize("page", ["pages/translate.py", "pages/cross_attention.py", "pages/switch_heads_off.py"])
-def test_warning_about_a_translation_is_shown_above_it(page):
+def test_warning_about_a_translation_is_shown_above_the_translation(page):
     test = opened(page, text="Der Hund ist nicht im Garten.")
     drawn = list(test.main)
     warned = next(at for at, each in enumerate(drawn) if each.type == "warning" and "English" in each.value)

@@ -38,7 +38,7 @@ from tests.ui.driver import (
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression, problems, reachable
 from transformer.values.trace import Trace
 
-# Parameters for which any text is valid, and classes of parameters whose invalid values cause a specific warning.
+# Parameters for which any text is valid, and parameter classes with their own warning about invalid values.
 TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}, PatchParams: {"other"}}
 WHOLE = (ModelParams, LectureParams, ListParams)
 # A page that renders quickly with any parameters.

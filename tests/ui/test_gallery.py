@@ -48,7 +48,7 @@ def test_invalid_click_opens_nothing():
         assert healthy(test) and "What individual heads do" in texts(test), value
 
 
-def test_missing_gallery_page_gives_the_command_that_creates_it(monkeypatch, tmp_path):
+def test_gallery_page_names_the_command_that_creates_a_missing_gallery(monkeypatch, tmp_path):
     other = tmp_path / "gallery.json"
     other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
     monkeypatch.setattr(recorded, "GALLERY", replace(recorded.GALLERY, path=other))

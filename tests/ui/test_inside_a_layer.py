@@ -184,7 +184,7 @@ def test_caption_numbers_repeated_words():
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
 
 
-def test_small_weight_is_displayed_differently_from_a_masked_one(trace):
+def test_small_weight_is_displayed_differently_from_a_masked_weight(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"

@@ -307,7 +307,7 @@ def test_slide_list_names_the_displayed_lesson_step():
     assert received(test)["slides"][0]["text"] == "one row, step 4"
 
 
-def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide():
+def test_clicker_goes_from_a_lesson_slide_to_the_next_slide():
     test = opened(
         "pages/lessons.py",
         text=DREAM,

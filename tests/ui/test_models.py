@@ -246,7 +246,7 @@ def test_page_suggests_an_installed_model_for_a_text_in_its_language():
     assert "Arabic → English: choose ar\\-en in the menu" in test.warning[0].value
 
 
-def test_unknown_model_is_reported_and_replaced_by_the_shipped_one():
+def test_unknown_model_is_reported_and_replaced_by_the_shipped_model():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error
     assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)

@@ -116,7 +116,7 @@ def test_page_states_the_cost_of_concatenated_positions_for_any_model_size():
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
-def test_page_shows_no_learned_curves_for_a_model_without_them():
+def test_page_shows_no_curves_for_a_model_without_learned_positions():
     assert "This model has no learned positions to show" in texts(app(positions_part="alternatives"))
 
 

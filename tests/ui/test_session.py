@@ -40,7 +40,7 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         assert not test.exception
         written = dict(test.query_params)
         assert (written[TEXT], written.get(TARGET, "")) == (valid(text), valid(target))
-        # Pins without an attention kind are assigned to the first page's kind.
+        # Pins without an attention kind are assigned to the kind on the first page.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 

@@ -49,7 +49,7 @@ def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 
 
 @pytest.mark.parametrize("value", ["99999", "cross.7.1"])
-def test_invalid_head_changes_nothing(value):
+def test_invalid_url_values_switch_no_head_off(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
     # This head exists only in a larger model.

@@ -63,7 +63,7 @@ def test_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
 
 
 @pytest.mark.parametrize("shift", range(4))
-def test_first_whole_lines_of_a_corpus_are_read(folder, shift):
+def test_only_complete_lines_at_the_start_of_a_corpus_are_read(folder, shift):
     lines = [f"{'x' * shift}Große Äpfel, {number}." for number in range(300_000)]
     (folder / "sentences.txt").write_text("\n".join(lines), encoding="utf-8")
     found = model_folders()["en-ar"].sentences()

@@ -87,7 +87,7 @@ def test_patch_batches_report_their_progress(small_translator):
     assert len(shares) > 2 and shares == sorted(shares) and shares[-1] == 1.0
 
 
-def test_inner_cancellation_block_replaces_an_outer_one():
+def test_inner_cancellation_block_overrides_the_outer_block():
     calls: list[str] = []
     check_cancelled()
     with cancellable(lambda: calls.append("outer")):
@@ -103,7 +103,7 @@ def test_inner_cancellation_block_replaces_an_outer_one():
     assert calls == ["outer", "inner", "outer"]
 
 
-def test_cancelling_in_one_thread_does_not_cancel_another():
+def test_cancelling_one_thread_does_not_cancel_another_thread():
     with cancellable(leave), ThreadPoolExecutor(1) as somebody_else:
         assert somebody_else.submit(check_cancelled).result() is None
         with pytest.raises(Left):

@@ -184,7 +184,7 @@ def test_widget_includes_a_static_picture_of_the_chosen_head():
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
-def test_widget_shows_the_last_layer_of_a_kind_with_fewer_layers():
+def test_widget_shows_the_last_layer_of_an_attention_kind_with_fewer_layers():
     browser = Browser(
         Trace.from_attention(encoder=causal(3, 2), decoder=causal(1, 2), source_tokens=TOKENS, target_tokens=TOKENS),
         kind="encoder",

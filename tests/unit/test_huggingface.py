@@ -170,7 +170,9 @@ def test_encoder_decoder_hugging_face_models_are_traced(family, given):
 
 
 class Processor:
-    """A stand-in for `WhisperProcessor`, which accepts only Whisper's tokenizer, whose files are not available here."""
+    """A stand-in for `WhisperProcessor`: the real class accepts only Whisper's tokenizer, and its files are not
+    available here.
+    """
 
     def __init__(self, feature_extractor, tokenizer):
         self.feature_extractor, self.tokenizer = feature_extractor, tokenizer

@@ -475,7 +475,7 @@ def test_head_means_of_another_model_are_rejected(small_translator, model_folder
         HeadMeans.load(tmp_path)
 
 
-def test_head_mean_covers_every_position(small_translator):
+def test_head_mean_is_the_average_over_every_position(small_translator):
     traces = [small_translator.trace(text, details=True) for text in (TEXT, "I have a dream.")]
     positions = np.concatenate([trace.detail("encoder", "outputs") for trace in traces], axis=2)
     np.testing.assert_allclose(mean_outputs(traces)["encoder"], positions.mean(axis=2), atol=1e-6)

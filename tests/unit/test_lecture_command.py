@@ -62,7 +62,7 @@ def test_lecture_option_opens_the_app_to_the_network_and_prints_its_url(options,
         "atlas-.example",
     ],
 )
-def test_invalid_address_is_rejected(address):
+def test_invalid_lecture_address_is_rejected(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
         hall.lecture_options([f"--lecture={address}"])
 

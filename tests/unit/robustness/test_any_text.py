@@ -111,7 +111,7 @@ def is_shown(trace: Trace) -> None:
         titles=titles(True),
         mask=view.mask,
     )
-    # Streamlit also sets no limit on cells; only its indentation differs.
+    # Streamlit serialises a chart in the same way: with any number of cells, but different indentation.
     with alt.data_transformers.enable("default", max_rows=None):
         spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")

@@ -127,7 +127,7 @@ def listed(place: Path) -> list[ModelFolder]:
 
 @st.composite
 def damages(draw: st.DrawFn, kind: str) -> tuple:
-    """Hypothesis strategy for damage to a model folder: arguments for `damage`."""
+    """Hypothesis strategy for the arguments of `damage`, which damages a model folder."""
     others = ["field", "field", "field", "nested", "header", "header", "tensor", "metadata"]
     what = draw(st.sampled_from([*["file"] * 14, *others, *["cell"] * (kind != "marian")]))
     if what == "file":
@@ -236,7 +236,7 @@ def test_source_vocabulary_that_does_not_match_the_tokenizer_is_reported(tmp_pat
 
 
 @pytest.mark.parametrize("value", [float("nan"), -float("inf")])
-def test_diverged_model_with_valid_seals_is_rejected(tmp_path, small_translator, small_config, value):
+def test_diverged_model_with_valid_integrity_seals_is_rejected(tmp_path, small_translator, small_config, value):
     weights = dict(small_translator._model.named_parameters())
     name = next(iter(weights))
     broken = weights[name].detach().clone()

@@ -181,6 +181,6 @@ def test_device_failure_of_a_language_model_is_reported_once(said, error):
         assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
-def test_error_unrelated_to_the_device_is_not_reported_as_a_device_error(small_translator):
+def test_other_error_is_not_reported_as_a_device_error(small_translator):
     with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
         small_translator.translate("A dog.")

@@ -54,7 +54,7 @@ def remote(service, model_folder):
         yield RemoteTranslator(address, model_folder, "cpu")
 
 
-def test_remote_model_has_the_properties_of_the_local_one(remote, small_translator):
+def test_remote_model_has_the_same_properties_as_a_local_model(remote, small_translator):
     for name in ("config", "card", "languages", "curve", "device", "version", "folder", "parameters", "means"):
         assert getattr(remote, name) == getattr(small_translator, name), name
     assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint

@@ -1,4 +1,4 @@
-"""Tests of head scores and training events, on attention with known scores."""
+"""Tests of head scores and training events, for attention with known results."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def test_records_after_the_resumed_step_are_dropped(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_folder_of_a_longer_run_is_not_truncated(trained):
+def test_resuming_with_fewer_steps_than_already_taken_is_rejected(trained):
     with pytest.raises(ValueError, match="has already taken 3 steps, more than 2"):
         trainer(trained, steps=2)
 
