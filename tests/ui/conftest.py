@@ -25,7 +25,7 @@ BARE = "missing ScriptRunContext"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def environment_read_once() -> Iterator[None]:
+def components_searched_once() -> Iterator[None]:
     """Search the installed packages for Streamlit components only once, because a search takes longer than a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
@@ -37,7 +37,7 @@ class PagesOfAServer(PagesManager):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_server() -> Iterator[None]:
+def scripts_compiled_once() -> Iterator[None]:
     """Compile the app and its pages once, as a server does. Only the first user runs a page's file on its own."""
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
@@ -58,7 +58,7 @@ def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) ->
 
 
 @pytest.fixture(scope="session", autouse=True)
-def waiting_takes_no_time() -> Iterator[None]:
+def no_polling() -> Iterator[None]:
     """Wait for page scripts without polling. AppTest polls a thousand times per second, which slows the script down."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", end_of_run)

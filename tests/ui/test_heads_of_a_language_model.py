@@ -59,7 +59,7 @@ def trace(loaded: LanguageModel) -> Trace:
 
 
 @pytest.fixture(autouse=True)
-def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
+def installed_language_model(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
     monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
 
 

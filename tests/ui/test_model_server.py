@@ -19,7 +19,7 @@ DREAMED = "Ich habe einen Traum"
 
 
 @pytest.fixture(autouse=True)
-def nothing_known() -> Iterator[None]:
+def empty_caches() -> Iterator[None]:
     """Clear the shared caches before and after the test."""
     for shared in (MODELS, RUNS):
         shared.clear()

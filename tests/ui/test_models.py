@@ -56,7 +56,7 @@ def models(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def memory_of_these_tests():
+def loaded_models_are_kept():
     """Keep loaded models between tests, as a server does."""
     MODELS.clear()
     yield
@@ -64,7 +64,7 @@ def memory_of_these_tests():
 
 
 @pytest.fixture(autouse=True)
-def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
+def app_with_installed_models(monkeypatch, models, shipped, loaded_models_are_kept):
     """Run the app beside the model folders, with the shipped model that the tests have already loaded."""
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))

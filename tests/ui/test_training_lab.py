@@ -22,13 +22,13 @@ SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps
 
 
 @pytest.fixture(autouse=True)
-def nobody_else(monkeypatch):
+def isolated_training_runs(monkeypatch):
     monkeypatch.setattr(live, "TRAININGS", Trainings())
     monkeypatch.setattr(live, "prepare", lambda: None)
 
 
 @pytest.fixture
-def unrecorded(monkeypatch, tmp_path):
+def no_recorded_runs(monkeypatch, tmp_path):
     """Hide all recorded training runs, so that the page starts a new one."""
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
 
@@ -73,7 +73,7 @@ def test_page_opens_with_a_recorded_training_run_and_computes_nothing(monkeypatc
     assert "mirror" in " ".join(event["text"] for event in shown["events"])
 
 
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_user_can_start_pause_resume_and_restart_a_training_run():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
@@ -92,7 +92,7 @@ def test_user_can_start_pause_resume_and_restart_a_training_run():
     assert film(test)["at"] == [0] and film(test)["id"] == "own 2"
 
 
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_changed_training_settings_apply_to_the_next_training_run():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
@@ -210,7 +210,7 @@ def test_invalid_task_item_is_reported_and_stays_in_the_text_box():
         assert healthy(test), typed
 
 
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_diverging_training_run_is_reported_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
@@ -226,7 +226,7 @@ def test_diverging_training_run_is_reported_and_keeps_its_progress():
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_third_concurrent_training_run_waits_for_its_turn():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
     for test in everybody:
@@ -239,7 +239,7 @@ def test_third_concurrent_training_run_waits_for_its_turn():
     assert not everybody[2].info and film(everybody[2])["losses"]
 
 
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_training_run_that_was_dropped_is_reported():
     test = opened(PAGE, **SMALL)
     live.TRAININGS.leave(test.session_state[live.TAB])
@@ -248,7 +248,7 @@ def test_training_run_that_was_dropped_is_reported():
     assert not test.run().info
 
 
-@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.usefixtures("no_recorded_runs")
 def test_leaving_the_page_pauses_training_and_ends_its_thread():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)

@@ -43,7 +43,7 @@ def written(sentences, folder):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def short_parts():
+def small_chunks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "PART", 3)
         patch.setattr(corpus, "TOGETHER", 2)
@@ -51,7 +51,7 @@ def short_parts():
 
 
 @pytest.fixture(scope="module")
-def whole(small_translator, sentences, tmp_path_factory, short_parts):
+def whole(small_translator, sentences, tmp_path_factory, small_chunks):
     """Return the result of measuring the whole file in one process; a second call must return the cached result."""
     folder = tmp_path_factory.mktemp("whole")
     file, state = written(sentences, folder), folder / "state"
