@@ -118,7 +118,7 @@ def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
 def test_button_for_the_model_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
-    # The sentence box must not be covered either.
+    # Nothing covers the sentence box.
     box = reader.page.get_by_label("English sentence")
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)

@@ -87,7 +87,7 @@ def test_edits_are_made_removed_and_undone():
     ]
     button(test, "edit_remove_0").click().run()
     assert address(test, "edit_edits") == "cross.all.all.3~even"
-    for _ in range(2):  # the same event, received twice
+    for _ in range(2):  # The second event repeats the first.
         send(test, editor(test)[0], "edited", f"{UNDO} 1")
         assert address(test, "edit_edits") == "cross.1.1.2~4x100_cross.all.all.3~even"
     button(test, "edit_undo_all").click().run()

@@ -164,7 +164,7 @@ def test_folder_names_that_cannot_be_in_a_url_are_reported(folder):
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
 def test_readable_folder_that_cannot_be_entered_is_skipped(monkeypatch, model_folder):
-    # Other users may not enter pytest's own folder, so use another one.
+    # Other users may not enter pytest's folder, so use a separate temporary folder.
     with tempfile.TemporaryDirectory() as place:
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
         os.chmod(place, 0o755)

@@ -222,7 +222,7 @@ def test_only_the_model_server_and_a_cluster_need_ray():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
         if path.parent == ROOT / "pages" / "ui" / "server":
-            # Streamlit's server also uses starlette.
+            # The app extends Streamlit's server, which is built with starlette.
             names -= {"starlette"}
         assert path in (server, cluster) or not {"ray", "starlette", "pydantic"} & names, path
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path

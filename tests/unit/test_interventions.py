@@ -299,7 +299,7 @@ def test_hidden_tokens_attend_only_to_themselves(translator):
 
 
 def test_hidden_source_token_does_not_affect_the_translation(translator):
-    """Replacing a hidden source token changes nothing. Also covers a source in which every token is hidden."""
+    """Replacing a hidden source token changes nothing. Covers a source in which every token is hidden."""
     texts = "The 1 old", "The 2 old"
     tokens, others = (translator.trace(text, TARGET).source_tokens for text in texts)
     where = [at for at, (one, other) in enumerate(zip(tokens, others, strict=True)) if one.id != other.id]

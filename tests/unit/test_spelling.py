@@ -1,4 +1,4 @@
-"""Tests that parts of a character are written only where they form whole characters."""
+"""Tests that decoding writes parts of a character only where they form whole characters."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
     if shaped_translator.config.positions == "rotary":
-        # With rotary positions, this random model repeats one token either way.
+        # With rotary positions, this random model repeats one token with and without positions.
         assert not np.allclose(trace.log_probs, normal.log_probs)
     elif shaped_translator.config.positions != "none":
         assert trace.predicted_tokens != normal.predicted_tokens
@@ -249,7 +249,7 @@ def test_available_devices_are_listed(model_folder):
 
 
 def test_unusable_device_is_not_offered(monkeypatch):
-    # No machine has both devices.
+    # No machine has both MPS and CUDA.
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     monkeypatch.setattr({"mps": torch.backends.mps, "cuda": torch.cuda}[missing], "is_available", lambda: True)
     monkeypatch.setattr(devices, "_works", devices._works.__wrapped__)

@@ -63,7 +63,7 @@ def test_interrupted_and_uninterrupted_training_give_the_same_result(run):
 
 
 def test_loss_covers_only_real_tokens(run):
-    """Padding after the last text of a context does not count, whatever its tokens."""
+    """Padding after the last text of a context does not count, whatever tokens it contains."""
     training = trainer(run, dropout=0.0)
     training.model.eval()
     batch = training.batches.load(training._members(0))
