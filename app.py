@@ -12,7 +12,7 @@ if __name__ == "__main__":
 else:
     # The server imports this file once, finds `app` below, and only then accepts connections.
     from pages.ui.server.endpoint_filter import MIDDLEWARE, disable_ip_lookup
-    from pages.ui.server.warm_up import warming
+    from pages.ui.server.warm_up import lifespan
 
     disable_ip_lookup()
-    app = st.App(__file__, lifespan=warming, middleware=MIDDLEWARE)
+    app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from transformer.files.paths import APP
 
 # If this environment variable is set, the app answers no request until the first pages have been computed.
-ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
+WARM_UP_VARIABLE = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
 
 
 def run(options: Sequence[str]) -> None:

@@ -12,15 +12,15 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 
-from attention_atlas.app_process import ANSWERS_WHEN_WARM
+from attention_atlas.app_process import WARM_UP_VARIABLE
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from attention_atlas.vote_endpoint import LECTURER_COOKIE, VoteEndpoint
-from transformer.files.memory import memory_available
-from transformer.files.terminal import MAX_PORT
+from transformer.checkpoints.memory import memory_available
+from transformer.commands.terminal import MAX_PORT
 
 # Memory, in bytes, that one app process needs for many users, including a reserve.
-MEMORY = 1_000_000_000
+PROCESS_MEMORY = 1_000_000_000
 # Maximum number of processes by default. Four processes serve more users than a lecture hall has seats.
 MAX_DEFAULT_PROCESSES = 4
 # Maximum number of processes that the user can request, because a mistyped number could fill the memory.
@@ -33,22 +33,25 @@ CONNECTIONS = 10_240
 # before a restart, which doubles while the process keeps failing.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
-PAUSE, LONGEST_PAUSE = 1.0, 60.0
+RESTART_PAUSE, MAX_RESTART_PAUSE = 1.0, 60.0
 # The first browser to open this URL becomes the lecturer's, so do not show the URL on a projector.
-VOTES = "  To let the audience vote, the lecturer opens this once, with the projector off: {address}\n"
-HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+VOTE_MESSAGE = "  To let the audience vote, the lecturer opens this once, with the projector off: {address}\n"
+HEALTH_REQUEST = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 class StartError(Exception):
     """Raised if an app process never answers, or logs an error and exits before it answers."""
 
 
-def processes_for_many() -> int:
+def default_process_count() -> int:
     """Return how many app processes fit this machine's processors and memory, at most MAX_DEFAULT_PROCESSES."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = memory_available()
     return max(
-        1, min(processors, MAX_DEFAULT_PROCESSES, memory // MEMORY if memory is not None else MAX_DEFAULT_PROCESSES)
+        1,
+        min(
+            processors, MAX_DEFAULT_PROCESSES, memory // PROCESS_MEMORY if memory is not None else MAX_DEFAULT_PROCESSES
+        ),
     )
 
 
@@ -78,7 +81,7 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None], hall:
     address, port = known.address, port_of(options)
     allow_connections()
     own_url = hall or url(address, port)
-    endpoint = VoteEndpoint(port, lambda path: print(VOTES.format(address=own_url + path), flush=True))
+    endpoint = VoteEndpoint(port, lambda path: print(VOTE_MESSAGE.format(address=own_url + path), flush=True))
 
     # The app processes inherit this environment variable.
     os.environ[LECTURER_COOKIE] = endpoint.cookie
@@ -142,12 +145,12 @@ async def serve(
     loop = asyncio.get_running_loop()
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
     listens = asyncio.Event()
-    kept: list[asyncio.Task[None]] = []
+    tasks: list[asyncio.Task[None]] = []
     # The proxy starts first, so that users who come too early get a message.
     with closing(await ReverseProxy(backends, listening.getsockname()[1], endpoint).start(listening)):
         try:
             for backend, ready in zip(backends, up, strict=True):
-                kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
+                tasks.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
                 # The first process starts alone, so that an error in the options is reported once.
                 await listens.wait()
                 if up[0].done():
@@ -155,12 +158,12 @@ async def serve(
             await asyncio.gather(*up)
             opened()
             # Use `wait`, because cancelling `gather` would cancel the tasks a second time while they end.
-            ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
         finally:
-            for task in kept:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*kept, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def keep_running(
@@ -174,13 +177,13 @@ async def keep_running(
         listens: event that is set when the process listens, or did not start.
         up: future that gets a result once the process answers, or a StartError if it never does.
     """
-    pause = PAUSE
+    pause = RESTART_PAUSE
     while True:
         try:
             async with running(options) as (process, port):
                 listens.set()
-                await until_it_answers(process, port)
-                backend.port, pause = port, PAUSE
+                await wait_until_answering(process, port)
+                backend.port, pause = port, RESTART_PAUSE
                 if not up.done():
                     up.set_result(None)
                 what = f"exited with code {await process.wait()}"
@@ -189,7 +192,7 @@ async def keep_running(
                 up.set_exception(error)
                 listens.set()
                 return
-            what, pause = "did not start", min(2 * pause, LONGEST_PAUSE)
+            what, pause = "did not start", min(2 * pause, MAX_RESTART_PAUSE)
         finally:
             backend.port = None
         print(f"A worker {what}; restarting it. Users are served by the other workers.", file=sys.stderr, flush=True)
@@ -224,18 +227,18 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
             stdin=PIPE,
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            env={**os.environ, ANSWERS_WHEN_WARM: "1"},
+            env={**os.environ, WARM_UP_VARIABLE: "1"},
         )
     except OSError as error:
         raise StartError(f"the app did not start ({error.strerror})") from error
     try:
-        await until_it_listens(process, port)
+        await wait_until_listening(process, port)
         yield process, port
     finally:
         await stop(process)
 
 
-async def until_it_listens(process: Process, port: int) -> None:
+async def wait_until_listening(process: Process, port: int) -> None:
     """Wait until an app process listens.
 
     Raises:
@@ -254,16 +257,16 @@ async def until_it_listens(process: Process, port: int) -> None:
     raise StartError("the app did not start")
 
 
-async def until_it_answers(process: Process, port: int) -> None:
+async def wait_until_answering(process: Process, port: int) -> None:
     """Wait until a listening app process answers, which means that everything a page needs is loaded.
 
-    Raises: as in `until_it_listens`.
+    Raises: as in `wait_until_listening`.
     """
     try:
         async with asyncio.timeout(START_TIMEOUT):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             with closing(writer):
-                writer.write(HEALTH)
+                writer.write(HEALTH_REQUEST)
                 answered = await reader.readline()
     except (OSError, TimeoutError):
         answered = b""

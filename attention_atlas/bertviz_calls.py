@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attention_atlas.drawing import Drawing, displayed, trace_of
+from attention_atlas.drawing import Drawing, display, trace_of
 from transformer.values.trace import Trace
 
 
@@ -46,8 +46,8 @@ def head_view(
         attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens
     )
     first = min(include_layers) if include_layers and layer is None else layer
-    chosen = sorted(heads or ())
-    opened = {"layer": first, "head": chosen[0] if chosen else None, "heads": tuple(chosen[1:])}
+    shown_heads = sorted(heads or ())
+    opened = {"layer": first, "head": shown_heads[0] if shown_heads else None, "heads": tuple(shown_heads[1:])}
     return _result(Drawing(trace, look="lines", **opened), html_action)
 
 
@@ -98,4 +98,4 @@ def _trace(attention: Any, tokens: Any, encoder: Any, decoder: Any, cross: Any, 
 
 
 def _result(drawing: Drawing, html_action: str) -> Drawing | None:
-    return drawing if html_action == "return" else displayed(drawing)
+    return drawing if html_action == "return" else display(drawing)

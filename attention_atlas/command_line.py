@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from attention_atlas.lecture import announce, lecture_options, port_of
 from transformer import __version__
-from transformer.files.terminal import at_terminal
+from transformer.commands.terminal import errors_without_traceback
 
 PROG = "attention-atlas"
 # Module in `transformer.commands` and one-line help for each command; importing the modules would take seconds.
@@ -94,7 +94,7 @@ def start_app(options: Sequence[str]) -> None:
     port_of(others)
     others, hall = lecture_options(others)
     check_spelling(others)
-    count = known.processes or (app_processes.processes_for_many() if hall else 1)
+    count = known.processes or (app_processes.default_process_count() if hall else 1)
     if count > 1 or hall:
         opened = announce if hall else lambda here: print(f"\n  Open {here}\n", flush=True)
         app_processes.run(count, others, opened, hall)
@@ -136,7 +136,7 @@ def check_spelling(options: Sequence[str]) -> None:
             raise SystemExit(f"error: there is no option {name}; did you mean {meant[0]}?")
 
 
-@at_terminal()
+@errors_without_traceback()
 def main() -> None:
     arguments = sys.argv[1:]
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")):
@@ -148,5 +148,7 @@ def main() -> None:
     check_packages(LIBRARY, "train")
     module, _ = COMMANDS[command]
     # These modules implement one command each; all other modules have a parser with several commands.
-    own = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
-    import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)
+    has_own_parser = module in ("align", "lessons", "tasks", "language_model", "serve", "verify")
+    import_module(f"transformer.commands.{module}").main(
+        arguments[has_own_parser:], f"{PROG} {command}" if has_own_parser else PROG
+    )

@@ -18,7 +18,7 @@ from transformer.values.kinds import KINDS
 from transformer.values.trace import Kind, Trace
 
 # File that `show` writes if it cannot display a drawing.
-FILE = "attention.html"
+DEFAULT_FILE = "attention.html"
 HEIGHT = 760
 
 
@@ -89,8 +89,8 @@ def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
     """
     causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
     stack, side = ("decoder", "target") if causal else ("encoder", "source")
-    named = {name if name == "item" else f"{side}_{name}": value for name, value in others.items()}
-    return Trace.from_attention(**{stack: attention, f"{side}_tokens": tokens, **named})
+    arguments = {name if name == "item" else f"{side}_{name}": value for name, value in others.items()}
+    return Trace.from_attention(**{stack: attention, f"{side}_tokens": tokens, **arguments})
 
 
 def show(
@@ -130,10 +130,10 @@ def show(
     drawing = Drawing(trace, kind=kind, title=title, layer=layer, head=head)
     if save is not None:
         drawing.save(save)
-    return displayed(drawing, written=save is not None and Path(save).suffix != ".npz")
+    return display(drawing, written=save is not None and Path(save).suffix != ".npz")
 
 
-def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
+def display(drawing: Drawing, *, written: bool = False) -> Drawing | None:
     """Display a drawing in a notebook, as a widget if anywidget is installed; elsewhere, write an HTML file.
 
     Args:
@@ -148,13 +148,13 @@ def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
         try:
             from attention_atlas.widget import Browser
         except ImportError:
-            shown = drawing
+            output = drawing
         else:
-            shown = Browser(drawing.trace, kind=drawing.kind, **drawing.choice)
-        sys.modules["IPython"].display.display(shown)
+            output = Browser(drawing.trace, kind=drawing.kind, **drawing.choice)
+        sys.modules["IPython"].display.display(output)
         return None
     marimo = sys.modules.get("marimo")
     if not written and not (marimo and marimo.running_in_notebook()):
-        drawing.save(FILE)
-        print(f"{Path(FILE).resolve()}: open it in a browser")
+        drawing.save(DEFAULT_FILE)
+        print(f"{Path(DEFAULT_FILE).resolve()}: open it in a browser")
     return drawing

@@ -13,8 +13,8 @@ from transformer.values.tokens import Role, Token
 from transformer.values.trace import Trace
 
 # Maximum number of tokens that a model writes if no target is given.
-MAX_WRITTEN = 128
-EAGER = "eager"
+MAX_NEW_TOKENS = 128
+EAGER_KERNEL = "eager"
 
 
 def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
@@ -41,30 +41,32 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
     import torch
 
     sound = not isinstance(text, str)
-    inputs, (read, tokens) = _heard(tokenizer, text) if sound else _read(tokenizer, text)
+    inputs, (read, tokens) = _audio_features(tokenizer, text) if sound else _read(tokenizer, text)
     words = getattr(tokenizer, "tokenizer", tokenizer)
     inputs = {name: tensor.to(model.device) for name, tensor in inputs.items()}
-    named = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
+    model_name = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
     with torch.no_grad(), _returning_weights(model):
         if not model.config.is_encoder_decoder:
             attentions = model(**inputs, output_attentions=True).attentions
             causal = attentions is not None and is_causal(weights_of(attentions, "model's"))
             if causal:
-                return Trace.from_attention(decoder=attentions, target_tokens=tokens, target_text=read, model=named)
-            return Trace.from_attention(encoder=attentions, source_tokens=tokens, source_text=read, model=named)
+                return Trace.from_attention(
+                    decoder=attentions, target_tokens=tokens, target_text=read, model=model_name
+                )
+            return Trace.from_attention(encoder=attentions, source_tokens=tokens, source_text=read, model=model_name)
         if target is None:
-            settings = {"max_new_tokens": MAX_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
-            written = model.generate(**inputs, **settings)[0].tolist()
-            target_text, target_tokens = _tokens(words, _without_padding(written, model.config), first="start")
+            settings = {"max_new_tokens": MAX_NEW_TOKENS, "num_beams": 1, "do_sample": False, **generation}
+            generated = model.generate(**inputs, **settings)[0].tolist()
+            target_text, target_tokens = _tokens(words, _without_padding(generated, model.config), first="start")
         else:
-            labels, (target_text, given) = _read(words, target, as_target=True)
+            labels, (target_text, read_tokens) = _read(words, target, as_target=True)
             shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None)
             start = (
                 [model.generation_config.decoder_start_token_id]
                 if shifted is None
                 else (shifted(labels=labels["input_ids"])[0, :1].tolist())
             )
-            target_tokens = (*_tokens(words, start, first="start")[1], *given)
+            target_tokens = (*_tokens(words, start, first="start")[1], *read_tokens)
         ids = torch.tensor([[token.id for token in target_tokens[:-1]]], device=model.device)
         output = model(**inputs, decoder_input_ids=ids, output_attentions=True)
     return Trace.from_attention(
@@ -75,7 +77,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         target_tokens=target_tokens,
         source_text=read,
         target_text=target_text,
-        model=named,
+        model=model_name,
     )
 
 
@@ -87,11 +89,11 @@ def _returning_weights(model: Any) -> Iterator[None]:
     training, kernels = model.training, model.config._attn_implementation
     model.eval()
     try:
-        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
-            model.set_attn_implementation(EAGER)
+        if kernels != EAGER_KERNEL and hasattr(model, "set_attn_implementation"):
+            model.set_attn_implementation(EAGER_KERNEL)
         yield
     finally:
-        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
+        if kernels != EAGER_KERNEL and hasattr(model, "set_attn_implementation"):
             model.set_attn_implementation(kernels)
         model.train(training)
 
@@ -102,8 +104,8 @@ Tokenized = tuple[str, tuple[Token, ...]]
 
 def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Tokenized]:
     """Tokenize a text; return input tensors for the model, and the text with its tokens."""
-    asked = {"text_target": text} if as_target else {"text": text}
-    encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
+    arguments = {"text_target": text} if as_target else {"text": text}
+    encoded = tokenizer(**arguments, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
     offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
     ids = encoded["input_ids"][0].tolist()
     tokens = tokenizer.convert_ids_to_tokens(ids)
@@ -111,7 +113,7 @@ def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mappin
     return encoded, tokens_of(tokens, text=text if offsets else None, offsets=offsets, ids=ids, roles=roles)
 
 
-def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
+def _audio_features(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
     """Return input features for the model, and one token per encoder frame, which covers two feature frames."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
@@ -125,20 +127,20 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Tokenized]:
 
 def _tokens(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Tokenized:
     """Return the text that token ids spell, and the tokens. A model may have more ids than its tokenizer."""
-    spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
-    tokens = [f"<{id}>" if token is None else token for id, token in spelt]
+    spellings = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
+    tokens = [f"<{id}>" if token is None else token for id, token in spellings]
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
     return tokens_of(tokens, ids=ids, roles=roles, first=first)
 
 
 def _role(tokenizer: Any, id: int, token: str) -> Role:
-    named: tuple[tuple[Role, tuple[str, ...]], ...] = (
+    symbols: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ("unknown", ("unk",)),
         ("end", ("eos", "sep")),
         ("start", ("bos", "cls")),
         ("padding", ("pad",)),
     )
-    for role, names in named:
+    for role, names in symbols:
         if id in [getattr(tokenizer, f"{name}_token_id", None) for name in names]:
             return role
     if LANGUAGE.fullmatch(token):

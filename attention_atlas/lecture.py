@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from transformer.files.terminal import MAX_PORT
+from transformer.commands.terminal import MAX_PORT
 
 PORT = 8501
 # Part of a host name between dots (RFC 1123, section 2.1). NAME rejects names of digits and dots only, which are IP
@@ -19,7 +19,7 @@ LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # RFC 5737 reserves this address for documentation. Connecting
 # a UDP socket to it selects a route without sending anything.
-ELSEWHERE = ("192.0.2.1", 9)
+PROBE_ADDRESS = ("192.0.2.1", 9)
 
 
 def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
@@ -38,7 +38,7 @@ def lecture_options(options: Sequence[str]) -> tuple[list[str], str | None]:
     known, others = parser.parse_known_args(list(options))
     if known.lecture is None:
         return list(options), None
-    host = checked(known.lecture) if known.lecture else own_address()
+    host = check_host(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
             "error: this machine is not in a network: join the lecture hall's network, or give the address at which "
@@ -77,14 +77,14 @@ def own_address() -> str | None:
     """Return this machine's IP address in the local network; None if there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
-            way.connect(ELSEWHERE)
+            way.connect(PROBE_ADDRESS)
         except OSError:
             return None
         address: str = way.getsockname()[0]
     return None if address.startswith("127.") else address
 
 
-def checked(host: str) -> str:
+def check_host(host: str) -> str:
     """Return a valid address or name by which other machines reach this one.
 
     Raises:
@@ -130,12 +130,12 @@ def announce(address: str) -> None:
     if is_own(host):
         print(f"\n  Everyone in this network can open {address}\n", flush=True)
     else:
-        own = own_address()
+        own_host = own_address()
         print(
             f"\n  {host} is not this machine's address"
             + (
-                f", which is {own}: use `--lecture {own}`"
-                if own
+                f", which is {own_host}: use `--lecture {own_host}`"
+                if own_host
                 else "; this machine is not in a network: join the lecture hall's network"
             )
             + f".\n  Others can open {address} only if a router forwards {host} to this machine.\n  At any other "

@@ -15,7 +15,7 @@ import socket
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
+from attention_atlas.static_copies import StaticCopies, compress, compressible_length
 from attention_atlas.vote_endpoint import VoteEndpoint, vote_request
 
 # Size limits in bytes: for a request's head, which is long if the URL contains slides, and for data passed on at once.
@@ -26,11 +26,11 @@ CHUNK = 1 << 16
 HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds within which a newly loaded page opens its websocket.
-ARRIVAL = 10.0
+ARRIVAL_TIMEOUT = 10.0
 # Part of the path of each of Streamlit's own files, whatever the app's base path is.
-FILES = b"/static/"
+STATIC_PATH = b"/static/"
 # Line endings that an app process or another server accepts, but this proxy does not.
-BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
+BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
 UNAVAILABLE = (
@@ -38,9 +38,9 @@ UNAVAILABLE = (
     b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
 # End of an HTTP answer without a body, after which the connection closes.
-NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
+NO_BODY = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BAD_REQUEST = b"HTTP/1.1 400 Bad Request" + NO_BODY
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_BODY
 
 
 @dataclass
@@ -92,15 +92,15 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
     Raises:
         ValueError: a line ends in a lone CR or LF, at which the app process might split the head differently.
     """
-    if BARE.search(head):
+    if BARE_LINE_END.search(head):
         raise ValueError("a line of the request head ends in a lone CR or LF")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    named = [(field.partition(b":")[0].lower(), field) for field in fields]
+    fields_by_name = [(field.partition(b":")[0].lower(), field) for field in fields]
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     # If one of the two upgrade headers is missing, the app process
     # answers normally and would then read the next request.
     websocket = method == b"GET" and all(
-        any(name == header and token in field.lower() for name, field in named)
+        any(name == header and token in field.lower() for name, field in fields_by_name)
         for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
     )
     left_out: set[bytes] = set()
@@ -110,23 +110,25 @@ def read_request(head: bytes, cookie: str, peer: str) -> ProxiedRequest:
         left_out |= {b"connection", b"keep-alive", b"upgrade"}
     if not ip_address(peer.partition("%")[0]).is_loopback:
         # An app process trusts X-Forwarded headers from this machine, so remove those that a remote client sent.
-        left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
-    kept = [field for name, field in named if name not in left_out]
+        left_out |= {name for name, _ in fields_by_name if name.startswith(b"x-forwarded-")}
+    passed_fields = [field for name, field in fields_by_name if name not in left_out]
     if not websocket:
-        kept.append(b"Connection: close")
-    kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
+        passed_fields.append(b"Connection: close")
+    passed_fields.append(b"X-Forwarded-For: " + peer.encode("ascii"))
     wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
-    found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
-    names = {name for name, _ in named}
-    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
-    file = b"?" not in target and FILES in target[:-1]
-    whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
+    cookie_match = next(
+        (match for name, field in fields_by_name if name == b"cookie" and (match := wanted.search(field))), None
+    )
+    names = {name for name, _ in fields_by_name}
+    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in fields_by_name)
+    file = b"?" not in target and STATIC_PATH in target[:-1]
+    is_whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return ProxiedRequest(
-        b"\r\n".join([line, *kept, b"", b""]),
-        int(found[1]) if found else None,
+        b"\r\n".join([line, *passed_fields, b"", b""]),
+        int(cookie_match[1]) if cookie_match else None,
         websocket,
         repeatable=method in (b"GET", b"HEAD"),
-        file=target if method == b"GET" and file and packed and whole else None,
+        file=target if method == b"GET" and file and packed and is_whole else None,
     )
 
 
@@ -165,10 +167,10 @@ class ReverseProxy:
             try:
                 request = read_request(head, self._cookie, peer[0])
             except ValueError:
-                writer.write(BAD)
+                writer.write(BAD_REQUEST)
                 return
-            if (asked := vote_request(head)) is not None:
-                writer.write(await self._endpoint.answer(asked, reader))
+            if (vote := vote_request(head)) is not None:
+                writer.write(await self._endpoint.answer(vote, reader))
                 return
             await self._pass_on(request, reader, writer)
         except asyncio.LimitOverrunError:
@@ -208,7 +210,7 @@ class ReverseProxy:
                 if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
                     # The browser expects the bytes of a websocket only after
                     # status 101, so send nothing but the status of the rejection.
-                    writer.write(head.partition(b"\r\n")[0] + NO_MORE)
+                    writer.write(head.partition(b"\r\n")[0] + NO_BODY)
                     return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
                 # Browsers and networks cache an immutable file for all users, so it must not carry a cookie.
@@ -227,9 +229,9 @@ class ReverseProxy:
 
     async def _packed(self, request: ProxiedRequest, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
         """Return and cache a compressed copy of a whole answer; None if the answer passes through unchanged."""
-        if request.file is None or (length := length_if_worth(head)) is None:
+        if request.file is None or (length := compressible_length(head)) is None:
             return None
-        packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
+        packed = await asyncio.to_thread(compress, head, await app_reader.readexactly(length))
         self._copies.keep(request.file, packed)
         return packed
 
@@ -253,7 +255,7 @@ class ReverseProxy:
                 backend.turn = self._turns
                 if not request.websocket:
                     backend.expected += 1
-                    asyncio.get_running_loop().call_later(ARRIVAL, self._arrived, backend)
+                    asyncio.get_running_loop().call_later(ARRIVAL_TIMEOUT, self._arrived, backend)
             return number, reader, writer
         return None
 

@@ -10,11 +10,11 @@ import gzip
 
 # Maximum size of all copies together, in bytes. Streamlit's files take a quarter of this.
 MAX_BYTES = 16 * 2**20
-LEVEL = 6
+COMPRESSION_LEVEL = 6
 # Content types that compress well; images and fonts are already compressed.
-KINDS = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
+COMPRESSIBLE_TYPES = (b"text/", b"application/javascript", b"application/json", b"image/svg+xml")
 # Headers that do not apply to a compressed copy.
-CHANGED = (b"content-length", b"accept-ranges", b"etag")
+STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag")
 
 
 class StaticCopies:
@@ -34,7 +34,7 @@ class StaticCopies:
             self._bytes += len(answer)
 
 
-def length_if_worth(head: bytes) -> int | None:
+def compressible_length(head: bytes) -> int | None:
     """Return the length of a body that is worth compressing and caching; None if the body is not.
 
     Args:
@@ -47,19 +47,19 @@ def length_if_worth(head: bytes) -> int | None:
     worth = (
         line.split(b" ")[1:2] == [b"200"]
         and b"immutable" in fields.get(b"cache-control", b"")
-        and fields.get(b"content-type", b"").startswith(KINDS)
+        and fields.get(b"content-type", b"").startswith(COMPRESSIBLE_TYPES)
         and b"content-encoding" not in fields
     )
     return int(length) if worth and length.isdigit() and int(length) <= MAX_BYTES else None
 
 
-def compressed(head: bytes, body: bytes) -> bytes:
+def compress(head: bytes, body: bytes) -> bytes:
     """Return the whole answer with a compressed body."""
     line, *_ = head.split(b"\r\n", 1)
-    packed = gzip.compress(body, LEVEL, mtime=0)
-    kept = [name + b":" + value for name, value in _fields(head) if name.lower() not in CHANGED]
+    packed = gzip.compress(body, COMPRESSION_LEVEL, mtime=0)
+    fields = [name + b":" + value for name, value in _fields(head) if name.lower() not in STALE_HEADERS]
     more = [b"Content-Encoding: gzip", b"Vary: Accept-Encoding", b"Content-Length: %d" % len(packed), b"", b""]
-    return b"\r\n".join([line, *kept, *more]) + packed
+    return b"\r\n".join([line, *fields, *more]) + packed
 
 
 def _fields(head: bytes) -> list[tuple[bytes, bytes]]:

@@ -28,7 +28,7 @@ import msgspec
 
 from attention_atlas.ballot_box import BallotBox, VoteError
 from attention_atlas.browser.scripts import script
-from transformer.files.csv_cells import harmless
+from transformer.files.csv_cells import escaped
 from transformer.files.paths import ASSETS
 
 # Environment variable with the name of the lecturer's cookie, set if the app runs behind a vote endpoint.
@@ -47,10 +47,10 @@ MAX_BODY = 8_192
 BODY_TIMEOUT = 10.0
 # Seconds that a request waits for a change of the vote, and maximum number of waiting requests. Afterwards a browser
 # asks again at once.
-WAIT = 25.0
+WAIT_SECONDS = 25.0
 MAX_WAITING = 2_000
 # Seconds for which a browser stays the lecturer's.
-LECTURE = 12 * 3600
+LECTURE_SECONDS = 12 * 3600
 ONLY_LECTURER = "Only the lecturer's browser may do this: open the address that the terminal shows."
 REASONS = {200: "OK", 303: "See Other", 400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed"}
 REASONS |= {408: "Request Timeout", 409: "Conflict", 411: "Length Required", 413: "Content Too Large"}
@@ -152,21 +152,21 @@ class VoteEndpoint:
         if request.action == b"/act" and not lecturer:
             raise VoteError(403, ONLY_LECTURER)
         try:
-            sent = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
+            message = msgspec.json.decode(body, type=Ballot if request.action == b"/ballot" else Act)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise VoteError(400, "This is not a ballot.") from None
-        if isinstance(sent, Ballot):
-            self.box.put(sent.vote, sent.voter, sent.choice)
-            self._counted = _rung(self._counted)
+        if isinstance(message, Ballot):
+            self.box.put(message.vote, message.voter, message.choice)
+            self._counted = _wake(self._counted)
             return _answer(200, b"{}", "application/json")
         acts: dict[str, Callable[[], None]] = {
-            "open": lambda: self.box.open(sent.question, sent.choices),
+            "open": lambda: self.box.open(message.question, message.choices),
             "close": self.box.close,
-            "reveal": lambda: self.box.reveal(sent.answer, sent.shares, sent.says),
+            "reveal": lambda: self.box.reveal(message.answer, message.shares, message.says),
             "clear": self.box.clear,
         }
-        acts[sent.act]()
-        self._staged, self._counted = _rung(self._staged), _rung(self._counted)
+        acts[message.act]()
+        self._staged, self._counted = _wake(self._staged), _wake(self._counted)
         return self._shown(lecturer=lecturer)
 
     async def _state(self, request: VoteRequest) -> bytes:
@@ -176,14 +176,14 @@ class VoteEndpoint:
         voters.
         """
         lecturer = self._is_lecturer(request)
-        known = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
-        same = known is not None and int(known[1]) == self.box.stage
+        version = re.fullmatch(rb"stage=(\d{1,10})(?:&voters=(\d{1,6}))?", request.query)
+        same = version is not None and int(version[1]) == self.box.stage
         if same and lecturer:
-            same = known is not None and known[2] is not None and int(known[2]) == len(self.box.ballots)
+            same = version is not None and version[2] is not None and int(version[2]) == len(self.box.ballots)
         if same and self._waiting < MAX_WAITING:
             self._waiting += 1
             try:
-                async with asyncio.timeout(WAIT):
+                async with asyncio.timeout(WAIT_SECONDS):
                     await (self._counted if lecturer else self._staged).wait()
             except TimeoutError:
                 pass
@@ -204,7 +204,7 @@ class VoteEndpoint:
         rows.writerow(["question", "choice", "votes", "share of the model", "answer"])
         for number, choice in enumerate(state["choices"]):
             cells = state["question"], choice, state["counts"][number], shares[number], number == state.get("answer")
-            rows.writerow(map(harmless, cells))
+            rows.writerow(map(escaped, cells))
         return _answer(
             200, file.getvalue().encode(), "text/csv", 'Content-Disposition: attachment; filename="vote.csv"'
         )
@@ -214,13 +214,13 @@ class VoteEndpoint:
         if not self._code or not secrets.compare_digest(request.query, self._code.encode()):
             raise VoteError(403, "This address has already been used. The terminal shows a new one.")
         self.invite()
-        cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE}; HttpOnly; SameSite=Strict"
+        cookie = f"{self.cookie}={self._secret}; Path=/; Max-Age={LECTURE_SECONDS}; HttpOnly; SameSite=Strict"
         return _answer(303, b"", "text/plain", f"Set-Cookie: {cookie}", "Location: ../")
 
     def _is_lecturer(self, request: VoteRequest) -> bool:
         pairs = (pair.strip().partition(b"=") for pair in request.fields.get(b"cookie", b"").split(b";"))
-        given = next((value for name, _, value in pairs if name == self.cookie.encode()), b"")
-        return secrets.compare_digest(given, self._secret.encode())
+        cookie = next((value for name, _, value in pairs if name == self.cookie.encode()), b"")
+        return secrets.compare_digest(cookie, self._secret.encode())
 
 
 async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
@@ -247,7 +247,7 @@ async def _body(request: VoteRequest, reader: asyncio.StreamReader) -> bytes:
         raise VoteError(408, "The body did not arrive.") from None
 
 
-def _rung(event: asyncio.Event) -> asyncio.Event:
+def _wake(event: asyncio.Event) -> asyncio.Event:
     """Wake all requests that wait for an event, and return a new event for later requests."""
     event.set()
     return asyncio.Event()

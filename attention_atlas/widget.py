@@ -22,9 +22,9 @@ except ImportError as error:
 
 ENTRY = "attention_browser/widget"
 # Placeholder in the script, replaced with the style sheet.
-NO_SHEET = 'SHEET = "";'
+STYLE_PLACEHOLDER = 'SHEET = "";'
 # Traits synchronised in both directions: selections by the user, and values set in Python.
-CHOSEN = ("layer", "head", "rows", "columns")
+CHOICE_TRAITS = ("layer", "head", "rows", "columns")
 
 
 class Browser(anywidget.AnyWidget):
@@ -41,7 +41,9 @@ class Browser(anywidget.AnyWidget):
         rows, columns: positions of pinned tokens; a row and a column together pin a cell.
     """
 
-    _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
+    _esm = script(ENTRY).replace(
+        STYLE_PLACEHOLDER, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};"
+    )
     messages = traitlets.Dict().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -50,11 +52,11 @@ class Browser(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Int()).tag(sync=True)
 
     def __init__(self, trace: Trace, *, kind: Kind | None = None, **choice: Any) -> None:
-        shown, complete = first_shown(trace, kind, choice)
-        messages = messages_of(trace, shown, complete)
-        asked = unframe(messages[shown])[0]["asked"]["choice"]
-        super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOSEN})
-        self.trace, self.choice = trace, asked
+        kind_shown, complete = first_shown(trace, kind, choice)
+        messages = messages_of(trace, kind_shown, complete)
+        choice_shown = unframe(messages[kind_shown])[0]["asked"]["choice"]
+        super().__init__(messages=messages, kind=kind_shown, **{name: choice_shown[name] for name in CHOICE_TRAITS})
+        self.trace, self.choice = trace, choice_shown
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widget and, for a notebook without a kernel, an image of the current head."""
@@ -63,8 +65,8 @@ class Browser(anywidget.AnyWidget):
         layers, heads = self.trace.attention(kind).shape[:2]
         self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
         bundle, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        shown = {**self.choice, "layer": self.layer, "head": self.head}
-        return {**bundle, "text/html": image(self.trace, kind, shown)}, metadata
+        choice = {**self.choice, "layer": self.layer, "head": self.head}
+        return {**bundle, "text/html": image(self.trace, kind, choice)}, metadata
 
     @traitlets.validate("kind")
     def _known(self, proposal: Any) -> str:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.timing import Figure, command_line, figure, medians, show, write
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import attribution_graph, pruned, runner_up
+from transformer.attribution.graph import attribution_graph, prune, runner_up
 from transformer.attribution.paths import path_effects
 from transformer.running.translator import Translator
 
@@ -36,10 +36,10 @@ def figures(repeats: int, sentences: int = 100) -> dict[str, Figure]:
     trace = translator.trace(SENTENCE, details=True)
     target = Target((5,), (runner_up(trace, 5),))
     graph = attribution_graph(FrozenRun(trace, weights), target)
-    paths = graph.paths(pruned(graph).edges)
+    paths = graph.paths(prune(graph).edges)
     seconds = medians(
         {
-            "graph": lambda: pruned(attribution_graph(FrozenRun(trace, weights), target)),
+            "graph": lambda: prune(attribution_graph(FrozenRun(trace, weights), target)),
             "cuts": lambda: path_effects(FrozenRun(trace, weights), target, paths),
         },
         repeats,

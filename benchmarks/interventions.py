@@ -44,7 +44,7 @@ from transformer.running.scoring import contrasts, score
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
-from transformer.values.patches import Site
+from transformer.values.patches import PatchSite
 
 # Number of tokens in 12 words and the end symbol.
 LENGTH = 15
@@ -87,7 +87,7 @@ def by_hooks(
 def every_cell(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> tuple[int, Callable[[], object]]:
     """Return the number of cells in both residual streams, and a function that patches every cell, in batches."""
     pair = tuple(source[0].flip(0).tolist()), tuple(_shifted(predicted)[0].tolist())
-    sites: tuple[Site, ...] = "encoder.residual", "decoder.residual"
+    sites: tuple[PatchSite, ...] = "encoder.residual", "decoder.residual"
     depths = range(1 + model.config.encoder_layers), range(1 + model.config.decoder_layers)
     variants = [
         Interventions(patches={(site, depth, 0, at): at}, other=pair)

@@ -25,10 +25,10 @@ from benchmarks.timing import command_line, write
 from transformer.backpropagation.gradients import LossInputs, gradients
 from transformer.backpropagation.optimizers import Moments, adam
 from transformer.tasks.config import TaskConfig
-from transformer.tasks.events import SOLVED, events
+from transformer.tasks.events import MIN_MATCH, events
 from transformer.tasks.optimizer import BETAS
 from transformer.tasks.trainer import TaskTrainer
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 
 ROUNDS = 4
 STEPS = 10
@@ -37,7 +37,7 @@ TARGET_SECONDS = 20
 
 def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
     """Return a function that takes one training step with torch.nn's layers, on the trainer's items for that step."""
-    model = TorchPeer(config.model.target_vocabulary, config.training, OWN.pad).train()
+    model = TorchPeer(config.model.target_vocabulary, config.training, OWN_SYMBOLS.pad).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
     )
@@ -63,7 +63,9 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
         batch = trainer.items.batch(trainer.items.training(number, config.items))
         source, target, labels = (ids.numpy() for ids in (batch.source, batch.target, batch.predicted))
         found = gradients(
-            values, config.model, LossInputs(source, target, labels, labels != OWN.pad, source != OWN.pad)
+            values,
+            config.model,
+            LossInputs(source, target, labels, labels != OWN_SYMBOLS.pad, source != OWN_SYMBOLS.pad),
         )
         each = {name: gradient / batch.tokens for name, gradient in found.parameters.items()}
         values, moments = adam(values, each, moments, learning_rate=config.learning_rate, betas=BETAS)
@@ -99,7 +101,7 @@ def time_to_learn(task: str) -> dict[str, object]:
     solved: float | None = None
     while not trainer.finished:
         trainer.advance(steps=4)
-        if trainer.snapshots[-1].exact_match < SOLVED:
+        if trainer.snapshots[-1].exact_match < MIN_MATCH:
             solved = None
         elif solved is None:
             solved = trainer.seconds

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
 
-from attention_atlas.app_processes import processes_for_many
+from attention_atlas.app_processes import default_process_count
 from benchmarks.lecture_vote import votes
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import command_line, figure, percentile, write
@@ -264,7 +264,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
     parser.add_argument("--mix", choices=[*MIXES, "vote"], nargs="+", default=[*MIXES, "vote"])
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each user stays")
-    parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="app processes")
+    parser.add_argument("--processes", type=int, default=default_process_count(), metavar="N", help="app processes")
     arguments = parser.parse_args()
     found = {}
     for mix, people in itertools.product(arguments.mix, arguments.people):

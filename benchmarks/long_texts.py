@@ -19,8 +19,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, command_line, figure, write
-from transformer.files.memory import memory_available
-from transformer.language_modelling.cost import FITTED_FROM, RecordedCosts, slopes
+from transformer.checkpoints.memory import memory_available
+from transformer.language_modelling.cost import MIN_FITTED_LENGTH, RecordedCosts, slopes
 from transformer.language_modelling.cost_measurement import MODEL, measurements
 
 COMMAND = "python benchmarks/long_texts.py --record assets/attention_costs.json"
@@ -50,7 +50,7 @@ def main() -> None:
             f"  {ratios}",
             flush=True,
         )
-    print(f"slopes on logarithmic axes, from {FITTED_FROM:,} tokens on")
+    print(f"slopes on logarithmic axes, from {MIN_FITTED_LENGTH:,} tokens on")
     for name, said in QUANTITIES.items():
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
     write(options.json, figures)

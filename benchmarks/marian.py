@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import write
 from benchmarks.timing import medians
+from transformer.checkpoints.memory import memory_needed
 from transformer.checkpoints.model_files import WEIGHTS
-from transformer.files.memory import memory_needed
 from transformer.files.paths import ASSETS
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 from transformer.running.translator import Translator
 
 TOKENS = 65_001

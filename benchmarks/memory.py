@@ -27,7 +27,7 @@ from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
 from pages.ui.params.pages import FIRST
 from pages.ui.params.pages import PAGES as REGISTERED
-from transformer.serving.server_process import TIDY_EVERY
+from transformer.serving.server_process import RELEASE_INTERVAL
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
 # Pages by URL path, without pages that need no model and therefore read no sentence.
@@ -38,7 +38,7 @@ SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
 # Seconds to pause, long enough for memory of the last run to be returned to the operating system.
-REST = 1.5 * TIDY_EVERY
+REST = 1.5 * RELEASE_INTERVAL
 
 
 def sentences(count: int) -> list[str]:

@@ -12,12 +12,12 @@ import streamlit as st
 from pages.ui.about.learning_curve import show_learning
 from pages.ui.charts.parameter_bars import parameter_bars
 from pages.ui.components.save_as import show_plotly
-from pages.ui.reading.model_picker import model_menu, ships, translator
+from pages.ui.reading.model_picker import is_shipped, show_model_menu, translator
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text
 from transformer.checkpoints.available_models import model_folders
-from transformer.checkpoints.cards import folded, without_media
+from transformer.checkpoints.cards import card_sections, without_media
 from transformer.model.parameter_counts import parameter_table
 
 # Collapse each section of the model card that has more characters than this.
@@ -26,17 +26,17 @@ LONGEST_OPEN = 2_000
 introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     with st.container(width=280):
-        model_menu()
+        show_model_menu()
     model = translator()
     config = model.config
-    source, target = (markdown(each.name) for each in model.languages)
+    source, target = (markdown(language.name) for language in model.languages)
     introduction.markdown(
         "Attention Atlas shows what a Transformer's attention does while it translates a sentence. "
         + (
             "The model behind it was written from scratch and trained for this app: it reads "
             f"{source} and writes {target} with {model.parameters:,} learned numbers. Below: how it is built, what it "
             "learned from, how well it translates, and where it fails."
-            if ships(model)
+            if is_shipped(model)
             else f"This model is in the folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
             f"with {model.parameters:,} learned numbers. Below: how it is built, and what the model card says."
         )
@@ -56,7 +56,7 @@ with card, st.container(key="card"):
     # Let a wide table scroll by itself on a phone, so that the page does not scroll sideways.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
     # Collapse logs and long tables, so that the model's description and known failures fit on a few screens.
-    for title, text in folded(without_media(model.card), LONGEST_OPEN):
+    for title, text in card_sections(without_media(model.card), LONGEST_OPEN):
         with st.expander(markdown(title)) if title else st.container():
             st.markdown(text)
     for folder in model_folders().values():

@@ -9,7 +9,7 @@ ensure_router()
 import streamlit as st
 
 from pages.ui.change_attention.editor import pick_kind, show_changes, show_editor
-from pages.ui.change_attention.erasing import show_erasing
+from pages.ui.change_attention.erasure import show_erasing
 from pages.ui.change_attention.example import show_example
 from pages.ui.change_attention.export import show_repeat
 from pages.ui.change_attention.make_it_say import show_make_it_say
@@ -25,18 +25,18 @@ from transformer.values.interventions import AS_TRAINED
 # Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     reading = read_sentence()
-    show_translation(reading)
+    beside = show_translation(reading)
     resolved, experiment, found = run_changed(reading)
     with st.container(horizontal=True, vertical_alignment="center", key="outcome"):
-        with st.container(width="stretch"):
+        with st.container(width="stretch", key="changed"):
             show_outcome(reading, resolved, found)
         example = st.container(width="content")
         pick_kind()
-    # Once the user has accepted the bet, show the verdict above the map.
-    place = st.container() if session.params(BetParams).page == "change_attention" else None
+    # An accepted bet has a verdict, which needs more room.
+    place = st.container() if session.params(BetParams).page == "change_attention" else beside
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
-    with place or st.container():
+    with place:
         show_make_it_say(reading, found.written.text if resolved.interventions != AS_TRAINED else None)
     if resolved.interventions == AS_TRAINED:
         # Show the map first, because the search for an example takes time.

@@ -10,8 +10,8 @@ import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.heads.head_picker import pick_kind
-from pages.ui.language_model.subject import compared_subject, named_besides, read_maps, subject_choice
-from pages.ui.measured.over_mine import show_over_mine
+from pages.ui.language_model.subject import compared_subject, copying_head_names, read_maps, subject_choice
+from pages.ui.measurements.own_sentences import show_own_sentences
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.pages import PAGES
 from pages.ui.reading.sentence import Reading
@@ -31,7 +31,7 @@ with st.container(gap="xsmall"):
     else:
         reading = read_maps()
         if part == "heads":
-            show(reading, controls, named_besides())
+            show(reading, controls, copying_head_names())
         else:
             with controls:
                 kind = pick_kind(
@@ -39,4 +39,4 @@ with st.container(gap="xsmall"):
                 )
             show(reading, kind)
         if isinstance(reading, Reading):
-            show_over_mine(reading, "entropy")
+            show_own_sentences(reading, "entropy")

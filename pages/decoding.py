@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui.bets.offer import show_bet
 from pages.ui.decoding.component import decoding_steps
 from pages.ui.decoding.methods_compared import show_methods_compared
-from pages.ui.decoding.visited import traced_decoding
+from pages.ui.decoding.visited_translations import traced_decoding
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
@@ -21,8 +21,8 @@ reading = read_sentence()
 # The steps below may use another decoding method, so say that this translation is the model's own.
 show_translation(reading, label="The model's own translation")
 st.markdown(
-    "**Step by step:** Each new word depends on those already written. So the model writes one token, reads it, and "
-    "writes the next. Choose another candidate and see the rest change. “␣” is the space before a word."
+    "**Why step by step?** Each new word depends on the words already written, so the model writes one token, reads "
+    "it, and writes the next. Choose another candidate and see the rest change. “␣” is the space before a word."
 )
 # Show this container even if it is empty, so that the elements below keep their position and the keyboard focus.
 with st.container():

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 import streamlit as st
 
 from pages.ui.gallery.exhibits import show_exhibits
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import GALLERY
-from pages.ui.reading.model_picker import model_menu, translator
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
+from pages.ui.measurements.recordings import GALLERY
+from pages.ui.reading.model_picker import show_model_menu, translator
 from pages.ui.text.glossary import explain
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.running.translator import Translator
@@ -25,15 +25,15 @@ def find_heads(model: Translator, sentences: Iterable[str]) -> Gallery:
 
 
 model = translator()
-gallery = measured(GALLERY, model)
+gallery = model_record(GALLERY, model)
 with st.container(width=320):
-    model_menu()
+    show_model_menu()
 if gallery is None:
     st.markdown(
         "A program works out what individual heads of this model do. It runs the model on many sentences, and shows "
         "each head on the sentences that illustrate it best."
     )
-    offer_measuring(
+    offer_measurement(
         GALLERY, model, find_heads, label="Find them", missing="The program has not been run on this model yet."
     )
     raise PageEnd

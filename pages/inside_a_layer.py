@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.inside_a_layer.parameters import show_parameters_of_language_model
 from pages.ui.language_model.model import language_model
-from pages.ui.language_model.subject import language_model_shown, read_subject, subject_choice
+from pages.ui.language_model.subject import is_language_model, read_subject, subject_choice
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.params.pages import PAGES
 from pages.ui.reading.model_picker import translator
@@ -26,7 +26,7 @@ with st.container(gap="xsmall"):
     shown = (read_subject(),) if PAGE.parts[part].reads else ()
 if part != "parameters":
     PAGE.function(part)(*shown)
-elif language_model_shown():
+elif is_language_model():
     show_parameters_of_language_model(language_model().model.config)
 else:
     PAGE.function(part)(translator())

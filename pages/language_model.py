@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.language_model.introduction import introduce
 from pages.ui.language_model.model import language_model
-from pages.ui.language_model.subject import links_to_its_heads
+from pages.ui.language_model.subject import show_head_links
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.pages import PAGES
 from pages.ui.shell.parts import pick_part
@@ -25,4 +25,4 @@ with st.container(gap="xsmall"):
         with st.container(width="stretch"):
             introduce(model)
     PAGE.function(part)(model)
-links_to_its_heads()
+show_head_links()

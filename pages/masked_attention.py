@@ -15,7 +15,7 @@ from pages.ui.text.number_format import rounded
 from transformer.analysis.view import axes_of
 
 reading = attention_page(
-    "decoder", "Each {target} word looks at itself and the words before it. Below: [what the mask does](#mask)."
+    "decoder", "Each {target} word looks back: [the mask](#mask) hides what the model must predict."
 )
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.bets.offer import show_bet
 from pages.ui.heads.kinds import head_title
-from pages.ui.measured.over_mine import show_over_mine
+from pages.ui.measurements.own_sentences import show_own_sentences
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session
@@ -40,4 +40,4 @@ with example:
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)
-show_over_mine(reading, "off")
+show_own_sentences(reading, "off")

@@ -8,10 +8,17 @@ ensure_router()
 
 import streamlit as st
 
-from pages.ui.training_lab.form import pick_task, settings_form
-from pages.ui.training_lab.live import begin, controls, own_training, recorded, show_made_room, show_training
+from pages.ui.training_lab.form import pick_task, show_settings_form
+from pages.ui.training_lab.own_training import (
+    begin,
+    own_training,
+    recorded_training,
+    show_controls,
+    show_made_room,
+    show_training,
+)
 from pages.ui.training_lab.recorded_runs import command_of
-from pages.ui.training_lab.shown import show_run
+from pages.ui.training_lab.run_view import show_run
 
 RECORDED = (
     "**This is a recording** of a finished training run. *Play* shows it from the first step; *Train live* trains a "
@@ -20,14 +27,14 @@ RECORDED = (
 OWN = "**This is your own training run**, computed here and now."
 
 show_made_room()
-run = recorded()
+run = recorded_training()
 training = own_training() or (None if run else begin())
 with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_it_is"):
         pick_task()
-        controls(training, with_recorded=run is not None)
+        show_controls(training, with_recorded=run is not None)
         with st.popover("Settings", icon=":material/tune:"):
-            settings_form(run)
+            show_settings_form(run)
         with st.container(width="stretch"):
             st.markdown(f":small[{OWN if training else RECORDED}]")
     if training:

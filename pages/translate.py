@@ -8,7 +8,7 @@ ensure_router()
 
 import streamlit as st
 
-from pages.ui.components.attention_browser import glance
+from pages.ui.components.attention_browser import show_small_maps
 from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
@@ -19,7 +19,7 @@ from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.shell.router import open_page
 from pages.ui.state import session
-from pages.ui.text.captions import sharpest
+from pages.ui.text.captions import describe_most_focused_head
 from pages.ui.text.markup import markdown
 from pages.ui.translate.film import show_film
 
@@ -47,9 +47,9 @@ for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), stri
         st.page_link(page.path, label=f"**{page.title}**", icon=":material/open_in_full:")
         st.caption(f"{markdown(page.subtitle(reading.languages))}. Choose a head to enlarge it.")
         metrics = reading.metrics(kind)
-        if glance(reading.trace, metrics):
+        if show_small_maps(reading.trace, metrics):
             st.switch_page(page.path)
-        prose(f"{kind}_sharpest", sharpest(metrics))
+        prose(f"{kind}_sharpest", describe_most_focused_head(metrics))
 st.caption(
     "Each small picture is one attention head. Each row is a token that looks; each column is a token it looks at, in "
     "reading order from the top left. The brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the "

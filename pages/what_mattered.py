@@ -9,7 +9,7 @@ ensure_router()
 import streamlit as st
 
 from pages.ui.bets.offer import show_bet
-from pages.ui.measured.over_mine import show_over_mine
+from pages.ui.measurements.own_sentences import show_own_sentences
 from pages.ui.params.pages import PAGES
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.model_picker import chosen_languages
@@ -31,4 +31,4 @@ st.markdown(
 if part != "guess":
     show_bet(PAGE.name, reading)
 PAGE.function(part)(reading)
-show_over_mine(reading, "written")
+show_own_sentences(reading, "written")

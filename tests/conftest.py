@@ -16,7 +16,7 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.config import TransformerConfig, decoder_only
 from transformer.files.paths import MODEL
-from transformer.model.transformer import build
+from transformer.model.transformer import Transformer, build
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.values.trace import Trace
@@ -157,18 +157,28 @@ EACH_SHAPE = [name if name in ("pre", "post") else pytest.param(name, marks=pyte
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)
 
 
-@pytest.fixture(scope="session", params=EACH_SHAPE)
-def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
-    """A translator with a configuration from SHAPES, and with perturbed gains, biases and attention weights."""
-    torch.manual_seed(8)
-    config = small(tokenizer.size, 24, 3, 40, max_positions=64, **SHAPES[request.param])
-    model = build(config).eval().requires_grad_(False)
+def perturbed(model: Transformer) -> Transformer:
+    """Change the gains, biases and attention of a fresh model, whose norms and biases would do nothing."""
+    model.eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if parameter.ndim == 1:
             parameter += 0.3 * torch.randn_like(parameter)
         elif "in_projection" in name:
             parameter *= 2
-    return Translator(Checkpoint(model, tokenizer), device="cpu", version=request.param)
+    return model
+
+
+def translator_of(shape: str, tokenizer: Tokenizer) -> Translator:
+    """Return a translator with one of the SHAPES."""
+    torch.manual_seed(8)
+    model = perturbed(build(small(tokenizer.size, 24, 3, 40, max_positions=64, **SHAPES[shape])))
+    return Translator(Checkpoint(model, tokenizer), device="cpu", version=shape)
+
+
+@pytest.fixture(scope="session", params=EACH_SHAPE)
+def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
+    """A translator with a configuration from SHAPES."""
+    return translator_of(request.param, tokenizer)
 
 
 @pytest.fixture(scope="session")

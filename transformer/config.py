@@ -29,7 +29,7 @@ COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
 # Fields omitted from config.json if they have their default value, because older versions do not know these fields.
 OMITTED_DEFAULTS = ("unapplied", "attention", "block", "stride", "embedding_norm", "generation")
 # Maximum number of entries in `unapplied`, and of characters per entry.
-LONGEST = 200
+MAX_CHARACTERS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class TransformerConfig:
         Raises:
             ValueError: the text is not a JSON object, or has an unknown, missing or invalid field.
         """
-        values = _object(text)
+        values = _parse_object(text)
         if "vocabulary" in values:
             _check_names(values, LANGUAGE_MODEL_FIELDS, {"vocabulary"})
             return decoder_only(**values)
@@ -172,9 +172,9 @@ class TransformerConfig:
 
     def _check_values(self) -> None:
         for name in COUNTS:
-            _check_whole(name, getattr(self, name), 1)
+            _check_integer(name, getattr(self, name), 1)
         for name in ("source_vocabulary", "target_vocabulary", "encoder_layers", "decoder_layers"):
-            _check_whole(name, getattr(self, name), 0)
+            _check_integer(name, getattr(self, name), 0)
         for name, values in {**CHOICES, "attention": get_args(Attention)}.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
@@ -185,10 +185,12 @@ class TransformerConfig:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}")
         if (
             not isinstance(self.unapplied, tuple)
-            or len(self.unapplied) > LONGEST
-            or not all(isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied)
+            or len(self.unapplied) > MAX_CHARACTERS
+            or not all(isinstance(each, str) and len(each) <= MAX_CHARACTERS for each in self.unapplied)
         ):
-            raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
+            raise ValueError(
+                f"unapplied must be texts of at most {MAX_CHARACTERS} characters, not {self.unapplied!r:.60}"
+            )
 
     def _check_stacks(self) -> None:
         """Check that there is a stack, and that options that need a stack are only used with that stack."""
@@ -265,7 +267,7 @@ def decoder_only(vocabulary: int, *, layers: int = 12, tied_output: bool = True,
     )
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, Any]:
     """Parse a configuration's JSON object.
 
     Raises:
@@ -280,8 +282,8 @@ def _object(text: str) -> dict[str, Any]:
     return values
 
 
-def _check_names(values: dict[str, Any], known: set[str], required: set[str]) -> None:
-    unknown = values.keys() - known
+def _check_names(values: dict[str, Any], allowed: set[str], required: set[str]) -> None:
+    unknown = values.keys() - allowed
     if unknown:
         raise ValueError(f"unknown field in the configuration: {', '.join(sorted(unknown))}")
     missing = required - values.keys()
@@ -289,6 +291,6 @@ def _check_names(values: dict[str, Any], known: set[str], required: set[str]) ->
         raise ValueError(f"missing field in the configuration: {', '.join(sorted(missing))}")
 
 
-def _check_whole(name: str, value: object, least: int) -> None:
+def _check_integer(name: str, value: object, least: int) -> None:
     if type(value) is not int or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")

@@ -151,7 +151,7 @@ function arrangeDifferences(data, { after, before }, choice) {
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side
  */
-export function named(side, at, name) {
+export function entryName(side, at, name) {
   const { label } = side[at];
   return side.some((other, place) => place !== at && other.label === label) ? `${quote(label)} (${name} ${at + 1})` : quote(label);
 }
@@ -164,7 +164,7 @@ export function named(side, at, name) {
  */
 export function shownWeight(arranged, row, column) {
   const at = row * arranged.columns.length + column;
-  return arranged.masked[at] ? "masked" : written(arranged, arranged.values[at]);
+  return arranged.masked[at] ? "masked" : formatValue(arranged, arranged.values[at]);
 }
 
 /**
@@ -172,6 +172,6 @@ export function shownWeight(arranged, row, column) {
  * @param {Arranged} arranged
  * @param {number} value
  */
-export function written({ signed }, value) {
+export function formatValue({ signed }, value) {
   return `${signed && value > 0 ? "+" : ""}${typeset(value, 4)}`;
 }

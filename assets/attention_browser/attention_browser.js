@@ -19,7 +19,7 @@ import { zoomedSurface } from "./lecture_map.js";
 import { LectureView } from "./lecture.js";
 import { pinnedCell, pinnedIn, withPin } from "./pins.js";
 import { followPointer } from "./pointer.js";
-import { READING, READING_LINES } from "./readout.js";
+import { READING_HINTS, LINE_HINTS } from "./readout.js";
 import { SmallMaps } from "./small_maps.js";
 import { attentionToolbar } from "./toolbar.js";
 import { lightGrid, linksOfWord, wordLinks } from "./word_links.js";
@@ -80,17 +80,11 @@ export class AttentionBrowser extends PaintedComponent {
     this.input = followInput(this.root);
     this.listen();
     document.addEventListener("attentionword", this.follow);
+    this.leaving.push(() => document.removeEventListener("attentionword", this.follow), () => this.synced.leave());
   }
 
   // The word under the pointer elsewhere on the page lights up the small maps.
   follow = () => { if (this.data?.header.glance) this.draw(); };
-
-  close() {
-    document.removeEventListener("attentionword", this.follow);
-    this.synced.leave();
-    this.lecture.close();
-    super.close();
-  }
 
   /**
    * Shows new data from the server, or the same data in another theme.
@@ -142,7 +136,7 @@ export class AttentionBrowser extends PaintedComponent {
    * @returns {Record<InputKind, string>}
    */
   invitations() {
-    return this.choice.look === "lines" ? READING_LINES : READING;
+    return this.choice.look === "lines" ? LINE_HINTS : READING_HINTS;
   }
 
   // Advice that is shown while the pointer is on no cell or label.

@@ -7,10 +7,10 @@ import { element } from "../shared/element.js";
 import { typeset } from "../shared/numbers.js";
 import { page } from "../shared/page.js";
 import { term } from "../shared/terms.js";
-import { arrangementName, named } from "./arrangement.js";
+import { arrangementName, entryName } from "./arrangement.js";
 import { legendOf } from "./grid.js";
 import { pinnedCell } from "./pins.js";
-import { described, GLANCING, notesOf, rankedHeads, sentenceOf } from "./readout.js";
+import { description, OVERVIEW_HINTS, notesOf, rankedHeads, cellSentence } from "./readout.js";
 import { sentenceOfLinks, titleOfLinks, wordLinks } from "./word_links.js";
 /** @import { Arranged, Pinned, Place } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
@@ -44,8 +44,8 @@ export class Description {
     const name = data.header.names[place.layer * data.header.heads + place.head];
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}${name ? `: ${name}` : ""}`);
     const sentence = hoveredHead || !data.header.glance
-      ? [head, `${number}. ${this.says(arranged, at, selected)}`]
-      : browser.chooses() ? [head, ". Enter opens it."] : [GLANCING[browser.input.kind]];
+      ? [head, `${number}. ${this.describeLarge(arranged, at, selected)}`]
+      : browser.chooses() ? [head, ". Enter opens it."] : [OVERVIEW_HINTS[browser.input.kind]];
     this.readout.replaceChildren(...sentence);
     const pinned = pinnedCell(selected);
     const ranked = rankedHeads(data, choice, pinned);
@@ -55,7 +55,7 @@ export class Description {
     this.note.textContent = [...notesOf(choice, selected),
       ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
     ].join(" ");
-    if (data.header.glance) this.sayLit();
+    if (data.header.glance) this.describeLitHeads();
     this.legend.textContent = legendOf(data.header);
     if (!data.header.glance) this.rank(pinned, ranked, data.header.quiet ? null : wordLinks(data, choice, pinned));
     // The button opens the strongest head for the pinned cell, not for the cell under the pointer.
@@ -70,7 +70,7 @@ export class Description {
   }
 
   // Says why some small maps are bright, and offers to show all of them alike.
-  sayLit() {
+  describeLitHeads() {
     const label = page.attentionWord?.label;
     const key = JSON.stringify([label, this.browser.links?.lit]);
     if (key === this.lit.dataset.key) return;
@@ -91,10 +91,10 @@ export class Description {
    * @param {Place | null} at
    * @param {Pinned} selected
    */
-  says(arranged, at, selected) {
+  describeLarge(arranged, at, selected) {
     const { browser } = this;
-    return browser.data.header.quiet && (!at || at === browser.hoveredHead) ? sentenceOf(arranged, {}, browser.invitation())
-      : described(arranged, at, selected, browser.invitation());
+    return browser.data.header.quiet && (!at || at === browser.hoveredHead) ? cellSentence(arranged, {}, browser.invitation())
+      : description(arranged, at, selected, browser.invitation());
   }
 
   /**
@@ -115,7 +115,7 @@ export class Description {
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
     const title = links ? titleOfLinks(browser.arranged(), pinned)
-      : `Which head ${signed ? "changed" : "looks"} from ${named(rows, pinned.row ?? 0, "row")} to ${named(columns, pinned.column ?? 0, "column")}?`;
+      : `Which head ${signed ? "changed" : "looks"} from ${entryName(rows, pinned.row ?? 0, "row")} to ${entryName(columns, pinned.column ?? 0, "column")}?`;
     /** @type {(link: Head & Place) => string} */
     const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
     /** @type {(link: Partial<WordLink>) => string} */
@@ -139,7 +139,7 @@ export class Description {
     const { choice } = browser;
     const arranged = browser.arranged();
     this.spoken.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}: `
-      + this.says(arranged, browser.hover, browser.selected(arranged));
+      + this.describeLarge(arranged, browser.hover, browser.selected(arranged));
     const links = browser.data.header.quiet ? null : wordLinks(browser.data, choice, browser.word());
     if (links) this.spoken.textContent += ` ${sentenceOfLinks(arranged, browser.word(), links)}`;
   }

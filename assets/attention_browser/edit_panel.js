@@ -2,7 +2,7 @@
 
 import { select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { named } from "./arrangement.js";
+import { entryName } from "./arrangement.js";
 /** @import { AttentionEditor } from "./editor.js" */
 /** @import { Edit } from "./edits.js" */
 
@@ -54,7 +54,7 @@ export class EditPanel {
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
     this.what.textContent = refused || (!onMap ? "Rows are changed in the map, not in the lines."
       : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set how much."
-      : `${named(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${named(columns, column, "column")}`}`);
+      : `${entryName(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${entryName(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));
     this.slider.value = String(share);
     this.share.textContent = `${share}%`;

@@ -2,11 +2,11 @@
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { mount } from "../shared/mount.js";
-import { arrange, named } from "./arrangement.js";
+import { arrange, entryName } from "./arrangement.js";
 import { ChangedAttention } from "./changed_attention.js";
 import { EDIT_KEYS, editByKey } from "./edit_keys.js";
 import { EditPanel } from "./edit_panel.js";
-import { concerns, foreseen, NO_EDITS, parsedEdits, withEdit, withShare, writtenEdits } from "./edits.js";
+import { affects, preview, NO_EDITS, parseEdits, withEdit, withShare, editsText } from "./edits.js";
 import { ATTENTION_KEYS } from "./keys.js";
 import { pinnedCell } from "./pins.js";
 import { hitLarge } from "./pointer.js";
@@ -18,14 +18,14 @@ import { hitLarge } from "./pointer.js";
 
 const UNDO = "undo";
 /** @type {Record<InputKind, string>} */
-const EDITING = {
+const EDITING_HINTS = {
   mouse: "Hover over a cell to read it.",
   touch: "Tap a cell to make its row look only there.",
   keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
 // The distance in pixels that the pointer may move during a click, and the drag distance that changes a share by 100%.
-const STILL = 5;
-const WHOLE = 240;
+const CLICK_TOLERANCE = 5;
+const FULL_DRAG = 240;
 
 export class AttentionEditor extends ChangedAttention {
   /** @type {Edit[]} */
@@ -48,7 +48,7 @@ export class AttentionEditor extends ChangedAttention {
 
   /** @override */
   invitations() {
-    return EDITING;
+    return EDITING_HINTS;
   }
 
   /** @override */
@@ -63,12 +63,12 @@ export class AttentionEditor extends ChangedAttention {
   async read(bytes) {
     const data = await super.read(bytes);
     const { header } = data;
-    const received = parsedEdits(header.edits ?? NO_EDITS);
+    const received = parseEdits(header.edits ?? NO_EDITS);
     // A user who edits faster than the server answers sees the last edit, not an older answer.
-    this.sent = this.sent.slice(this.sent.indexOf(writtenEdits(received)) + 1);
+    this.sent = this.sent.slice(this.sent.indexOf(editsText(received)) + 1);
     if (!this.sent.length) {
-      const before = new Set(this.edits.map((edit) => writtenEdits([edit])));
-      const made = received.findLast((edit) => !before.has(writtenEdits([edit])));
+      const before = new Set(this.edits.map((edit) => editsText([edit])));
+      const made = received.findLast((edit) => !before.has(editsText([edit])));
       if (made) this.panel.follow(made);
       this.edits = received;
       // An answer that arrives during a drag, such as the answer to the click on the cell, keeps the dragged share.
@@ -140,12 +140,12 @@ export class AttentionEditor extends ChangedAttention {
   /** @param {number} x */
   pull(x) {
     const { drag } = this;
-    if (!drag || (!drag.moved && Math.abs(x - drag.x) < STILL)) return;
+    if (!drag || (!drag.moved && Math.abs(x - drag.x) < CLICK_TOLERANCE)) return;
     if (!drag.moved) {
       drag.moved = true;
       this.choose(drag.at);
     }
-    this.preview(Math.round(100 * Math.min(1, Math.max(0, drag.share + (x - drag.x) / WHOLE))));
+    this.preview(Math.round(100 * Math.min(1, Math.max(0, drag.share + (x - drag.x) / FULL_DRAG))));
   }
 
   release() {
@@ -164,7 +164,7 @@ export class AttentionEditor extends ChangedAttention {
     const { rows, columns, masked } = this.changed();
     if (row === undefined || column === undefined) return null;
     this.refused = masked[row * columns.length + column]
-      ? `${named(rows, row, "row")} may not look at ${named(columns, column, "column")}: the cell is masked and stays 0.` : "";
+      ? `${entryName(rows, row, "row")} may not look at ${entryName(columns, column, "column")}: the cell is masked and stays 0.` : "";
     if (this.refused) {
       this.draw();
       return null;
@@ -195,7 +195,7 @@ export class AttentionEditor extends ChangedAttention {
    * @param {Label} label
    */
   isGiven(label) {
-    return this.edits.some((edit) => concerns(edit, this.data.header.kind, this.choice, this.span(label)));
+    return this.edits.some((edit) => affects(edit, this.data.header.kind, this.choice, this.span(label)));
   }
 
   /**
@@ -229,7 +229,7 @@ export class AttentionEditor extends ChangedAttention {
     const { row } = this.chosen();
     if (row === undefined) return;
     const rows = this.span(super.arranged().rows[row]);
-    this.send(this.edits.filter((edit) => !concerns(edit, this.data.header.kind, this.choice, rows)));
+    this.send(this.edits.filter((edit) => !affects(edit, this.data.header.kind, this.choice, rows)));
   }
 
   // An edit that the server has not answered cannot be undone, so the undo waits for the answer.
@@ -250,7 +250,7 @@ export class AttentionEditor extends ChangedAttention {
   /** @param {Edit[]} edits */
   send(edits) {
     this.edits = edits;
-    const text = writtenEdits(edits);
+    const text = editsText(edits);
     this.sent.push(text);
     this.server.setTriggerValue("edited", text);
     this.draw();
@@ -266,7 +266,7 @@ export class AttentionEditor extends ChangedAttention {
   changed(layer = this.choice.layer, head = this.choice.head) {
     const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
     const { pending } = this;
-    return pending && concerns(pending, this.data.header.kind, { layer, head }) ? foreseen(arranged, pending) : arranged;
+    return pending && affects(pending, this.data.header.kind, { layer, head }) ? preview(arranged, pending) : arranged;
   }
 
   /**

@@ -19,7 +19,7 @@ export const NO_EDITS = "none";
 const MAX_EDITS = 60;
 
 /** @type {(span: Span) => string} */
-const writtenSpan = ([first, last]) => (first === last ? `${first + 1}` : `${first + 1}-${last + 1}`);
+const spanText = ([first, last]) => (first === last ? `${first + 1}` : `${first + 1}-${last + 1}`);
 
 /**
  * @param {string} text
@@ -31,11 +31,11 @@ function spanOf(text) {
 }
 
 /** @param {Edit[]} edits */
-export function writtenEdits(edits) {
+export function editsText(edits) {
   return edits.map(({ kind, layer, head, rows, shares }) => {
     const place = [layer, head].map((number) => (number === null ? "all" : number + 1)).join(".");
-    const given = shares.map(({ columns, percent }) => `${writtenSpan(columns)}x${percent}`);
-    return [`${kind}.${place}.${writtenSpan(rows)}`, ...(given.length ? given : ["even"])].join("~");
+    const given = shares.map(({ columns, percent }) => `${spanText(columns)}x${percent}`);
+    return [`${kind}.${place}.${spanText(rows)}`, ...(given.length ? given : ["even"])].join("~");
   }).join("_") || NO_EDITS;
 }
 
@@ -43,7 +43,7 @@ export function writtenEdits(edits) {
  * @param {string} text as the server writes it
  * @returns {Edit[]}
  */
-export function parsedEdits(text) {
+export function parseEdits(text) {
   if (text === NO_EDITS) return [];
   return text.split("_").map((one) => {
     const [place, ...given] = one.split("~");
@@ -67,7 +67,7 @@ const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
  * @param {Head} head
  * @param {Span} [rows] if missing, every row
  */
-export function concerns(edit, kind, { layer, head }, rows) {
+export function affects(edit, kind, { layer, head }, rows) {
   return edit.kind === kind && (edit.layer ?? layer) === layer && (edit.head ?? head) === head
     && (!rows || overlap(edit.rows, rows));
 }
@@ -105,7 +105,7 @@ export function withShare(shares, columns, percent) {
  * @param {Given} given
  * @returns {Arranged}
  */
-export function foreseen(arranged, { rows, shares }) {
+export function preview(arranged, { rows, shares }) {
   const { columns } = arranged;
   const values = arranged.values.slice();
   arranged.rows.forEach(({ positions }, row) => {

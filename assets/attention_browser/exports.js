@@ -59,7 +59,7 @@ export function csvOf(arranged, selected) {
   const { rows, columns } = arranged;
   const sums = sumsOf(arranged, selected);
   /** @type {(value: string) => string} */
-  const quoted = (value) => (/[",\n\r]/.test(value) ? `"${harmless(value).replaceAll('"', '""')}"` : harmless(value));
+  const quoted = (value) => (/[",\n\r]/.test(value) ? `"${escaped(value).replaceAll('"', '""')}"` : escaped(value));
   const lines = [`row,from,column,to,${arranged.signed ? "change" : "weight"}`];
   /** @type {(row: number | string, from: string, column: number | string, to: string, weight: string) => void} */
   const add = (row, from, column, to, weight) => lines.push([row, quoted(from), column, quoted(to), weight].join(","));
@@ -80,10 +80,10 @@ export function csvOf(arranged, selected) {
 /**
  * Returns a cell for spreadsheets. An apostrophe precedes text that they would compute (OWASP, CSV injection). Within
  * the cell, such text also gets one after a semicolon, a tab or a line break. A cell begins there if the list separator
- * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/saving.py does the same.
+ * is not a comma. Numbers written as text stay unchanged. pages/ui/charts/downloads.py does the same.
  * @param {string} cell
  */
-export function harmless(cell) {
+export function escaped(cell) {
   if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(cell)) return cell;
   const apart = cell.replace(/([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])/g, "$1'");
   return /^[=+\-@＝＋－＠\t\r\n]/.test(apart) ? `'${apart}` : apart;

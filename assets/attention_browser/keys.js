@@ -1,7 +1,7 @@
 // The keyboard of the attention browser: the list of keys, and the action of each.
 
 import { ARROWS, clamped } from "../shared/controls.js";
-import { isShortcut } from "../shared/keys.js";
+import { headKeys, isShortcut } from "../shared/keys.js";
 /** @import { Place } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
@@ -47,10 +47,7 @@ export function press(browser, event) {
   const step = ARROWS[event.key];
   /** @type {Record<string, () => void>} */
   const actions = {
-    "[": () => browser.change({ layer: clamped(choice.layer - 1, layers) }),
-    "]": () => browser.change({ layer: clamped(choice.layer + 1, layers) }),
-    ",": () => browser.change({ head: clamped(choice.head - 1, heads) }),
-    ".": () => browser.change({ head: clamped(choice.head + 1, heads) }),
+    ...headKeys(choice, { layers, heads }, (part) => browser.change(part)),
     "m": () => browser.change({ look: choice.look === "map" ? "lines" : "map" }),
     "w": () => browser.change({ words: !choice.words }),
     "?": () => browser.keys.showModal(),

@@ -4,9 +4,9 @@ import { onStep } from "../shared/clicker.js";
 import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { typeset } from "../shared/numbers.js";
-import { named } from "./arrangement.js";
+import { entryName } from "./arrangement.js";
 import { lectureRoom, lectureZoom } from "./lecture_map.js";
-import { described } from "./readout.js";
+import { description } from "./readout.js";
 /** @import { Arranged, KindHeader } from "./arrangement.js" */
 /** @import { AttentionBrowser } from "./attention_browser.js" */
 
@@ -40,14 +40,9 @@ export class LectureView {
     this.sentence = element("p", { class: "sentence" });
     this.says = element("p", { class: "look-for" });
     this.head = element("div", { class: "head", hidden: true }, this.sentence, this.says);
-    this.endSteps = onStep((by) => this.step(by));
-    this.onResize = () => { if (this.shown) this.browser.draw(); };
-    addEventListener("resize", this.onResize);
-  }
-
-  close() {
-    this.endSteps();
-    removeEventListener("resize", this.onResize);
+    const onResize = () => { if (this.shown) this.browser.draw(); };
+    addEventListener("resize", onResize);
+    browser.leaving.push(onStep((by) => this.step(by)), () => removeEventListener("resize", onResize));
   }
 
   // "page" if the figure is the whole page, "figure" if text stands beside it; empty outside lecture mode.
@@ -99,10 +94,10 @@ export class LectureView {
     const selected = browser.selected(arranged);
     const at = this.place(arranged);
     if (!at || browser.hover || selected.rows.size || selected.columns.size) {
-      return described(arranged, browser.hover, selected);
+      return description(arranged, browser.hover, selected);
     }
     const { row, column } = at;
-    return `${named(arranged.rows, row, "row")} looks at ${named(arranged.columns, column, "column")}: `
+    return `${entryName(arranged.rows, row, "row")} looks at ${entryName(arranged.columns, column, "column")}: `
       + typeset(arranged.values[row * arranged.columns.length + column], 2);
   }
 

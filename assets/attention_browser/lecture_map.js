@@ -8,23 +8,23 @@ import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel,
 /** @import { MapGeometry } from "./map_geometry.js" */
 
 // Font sizes in CSS pixels: twenty points for the last row of a lecture hall, less for a phone in the hand.
-const HALL_TYPE = 27;
-const HAND_TYPE = 13;
+const LECTURE_FONT_SIZE = 27;
+const PHONE_FONT_SIZE = 13;
 export const WIDEST_PHONE = 640;
 // Room below the figure, where the lecturer's controls are (assets/lecture/lecture.css).
-export const FOOT = 48;
-const PHONE_FOOT = 70;
+export const CONTROLS_HEIGHT = 48;
+const PHONE_CONTROLS_HEIGHT = 70;
 const LOWEST = 200;
 // Lengths below are in units of a figure whose labels are LABEL_SIZE high; the canvas is enlarged.
-const LEFT_OF_NAMES = 4;
-const AROUND_NAMES = LEFT_OF_NAMES + 8;
+const LABEL_MARGIN = 4;
+const LABEL_SPACE = LABEL_MARGIN + 8;
 const CORNER = 46;
 const CORNER_HEIGHT = 34;
 // In lecture mode, the font shrinks by these factors, one after the other, before a name is left out or cut. In the
 // last row, a small name is hard to read, but a missing name cannot be read at all.
 const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 // Angles of column labels, each with its legibility relative to the first angle.
-const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
+const LABEL_ANGLES = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
 // Distance between the middles of neighbouring labels, as a multiple of their font size.
 const LABEL_PITCH = 1.08;
 // Shares of the room for labels: the usual limit, and the limit if even the smallest font needs more.
@@ -32,7 +32,7 @@ const LABELS_BESIDE = [0.34, 0.45];
 // The room above a map is small, unless the map is higher than wide.
 const LABELS_ABOVE_WIDE = [0.18, 0.35];
 const LABELS_ABOVE_HIGH = [0.25, 0.35];
-const ABOVE_NAMES = 13;
+const LABEL_TOP = 13;
 // The smallest length of the band for column labels, for low screens.
 const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
@@ -43,7 +43,7 @@ const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
 // The factor from the figure's units to the size at which it is drawn.
-export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? HALL_TYPE : HAND_TYPE) / LABEL_SIZE;
+export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? LECTURE_FONT_SIZE : PHONE_FONT_SIZE) / LABEL_SIZE;
 
 /**
  * Room for a figure, in units.
@@ -52,7 +52,7 @@ export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? HALL_TYPE : HAND_T
  */
 export function lectureRoom(width, top) {
   const zoom = lectureZoom();
-  const foot = innerWidth > WIDEST_PHONE ? FOOT : PHONE_FOOT;
+  const foot = innerWidth > WIDEST_PHONE ? CONTROLS_HEIGHT : PHONE_CONTROLS_HEIGHT;
   return { width: width / zoom, height: Math.max(LOWEST, innerHeight - top - foot) / zoom };
 }
 
@@ -83,11 +83,11 @@ export function lectureGeometry({ rows, columns }, room) {
   const column = longestLabel(columns);
   const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
   // Decoder steps have their long names only if no other name has to shrink to make room.
-  const called = full <= LABELS_BESIDE[0] * room.width - AROUND_NAMES ? [full, brief] : [brief];
+  const called = full <= LABELS_BESIDE[0] * room.width - LABEL_SPACE ? [full, brief] : [brief];
   let best = null;
   let [fewest, most] = [Infinity, 0];
   for (const row of called) {
-    for (const [columnAngle, worth] of LEANINGS) {
+    for (const [columnAngle, worth] of LABEL_ANGLES) {
       for (const rowSize of sizes) {
         for (const columnSize of sizes) {
           const labels = { row, column, rowSize, columnSize, columnAngle, least, leastMarked: smallestOnPage };
@@ -120,12 +120,12 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
   const taken = (label, size) => (label * size) / LABEL_SIZE + 1;
   /** @type {(share: number[], length: number, needed: number) => number} */
   const within = ([usual, most], length, needed) => Math.min(most * length, Math.max(usual * length, needed));
-  const left = Math.round(Math.min(Math.max(taken(row, rowSize), CORNER) + AROUND_NAMES,
-    within(LABELS_BESIDE, width, taken(row, least) + AROUND_NAMES)));
+  const left = Math.round(Math.min(Math.max(taken(row, rowSize), CORNER) + LABEL_SPACE,
+    within(LABELS_BESIDE, width, taken(row, least) + LABEL_SPACE)));
   const steepness = Math.sin(-columnAngle);
-  const most = within(narrow ? LABELS_ABOVE_HIGH : LABELS_ABOVE_WIDE, height, taken(column, least) * steepness + ABOVE_NAMES);
-  const columnBand = Math.min(taken(column, columnSize), Math.max(SHORTEST_BAND, (most - ABOVE_NAMES) / steepness));
-  const top = Math.round(Math.max(CORNER_HEIGHT, columnBand * steepness + ABOVE_NAMES));
+  const most = within(narrow ? LABELS_ABOVE_HIGH : LABELS_ABOVE_WIDE, height, taken(column, least) * steepness + LABEL_TOP);
+  const columnBand = Math.min(taken(column, columnSize), Math.max(SHORTEST_BAND, (most - LABEL_TOP) / steepness));
+  const top = Math.round(Math.max(CORNER_HEIGHT, columnBand * steepness + LABEL_TOP));
   const leaning = columnBand * Math.cos(columnAngle) + 4;
   const right = narrow ? leaning : leaning + 6 + LEGEND_BESIDE;
   const across = (width - left - right) / columns;
@@ -134,7 +134,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
   const cellHeight = Math.max(1, Math.min(down, HIGHEST_CELL * across));
   const bottom = top + cellHeight * rows;
   return {
-    left, top, cellWidth, cellHeight, columnBand, width, narrow, margin: LEFT_OF_NAMES, bottom, profile: 0, small: LABEL_SIZE,
+    left, top, cellWidth, cellHeight, columnBand, width, narrow, margin: LABEL_MARGIN, bottom, profile: 0, small: LABEL_SIZE,
     smallest: LABEL_SIZE, right: left + cellWidth * columns, height: bottom + (narrow ? LEGEND_BELOW : LAST_TICK),
     rowSize, columnSize, columnAngle, least, leastMarked, rowStep: Math.ceil((LABEL_PITCH * rowSize) / cellHeight),
     columnStep: Math.ceil((LABEL_PITCH * columnSize) / (cellWidth * steepness)),

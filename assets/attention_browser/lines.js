@@ -10,8 +10,8 @@ import { TITLE_SIZE } from "./map.js";
 
 // Smallest weight that is drawn as a line, because weaker lines are too many and too faint. The figure states this
 // limit.
-export const FAINTEST = 0.02;
-const THICKEST = 9;
+export const MIN_OPACITY = 0.02;
+const MAX_THICKNESS = 9;
 // The position of the names of the drawn heads, if there are several: below the titles.
 const HEADS_AT = 32;
 const HEADS_APART = 12;
@@ -54,7 +54,7 @@ export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
 export function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
   const { left, right } = geometry;
-  const least = Math.max(FAINTEST, choice.threshold / 100);
+  const least = Math.max(MIN_OPACITY, choice.threshold / 100);
   const shown = shownLines(hover, selected);
   for (const { arranged: one, colour } of heads) {
     for (let row = 0, at = 0; row < rows.length; row++) {
@@ -63,7 +63,7 @@ export function drawLines(surface, geometry, { arranged, heads, choice, theme, h
         if (value < least || one.masked[at] || !shown(row, column)) continue;
         const strength = onScale(value, choice.scale, one.largest);
         surface.line(left + 6, geometry.rowY(row), right - 6, geometry.columnY(column), colour,
-          0.5 + strength * (THICKEST - 0.5), 0.25 + 0.6 * strength);
+          0.5 + strength * (MAX_THICKNESS - 0.5), 0.25 + 0.6 * strength);
       }
     }
   }

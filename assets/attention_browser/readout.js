@@ -2,8 +2,8 @@
 
 import { SCALES } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
-import { arrange, named, shownWeight, written } from "./arrangement.js";
-import { FAINTEST } from "./lines.js";
+import { arrange, entryName, shownWeight, formatValue } from "./arrangement.js";
+import { MIN_OPACITY } from "./lines.js";
 import { pinnedCell } from "./pins.js";
 import { summed, sumsOf } from "./sums.js";
 /** @import { InputKind } from "../shared/input.js" */
@@ -11,17 +11,17 @@ import { summed, sumsOf } from "./sums.js";
 /** @import { Head } from "./grid.js" */
 
 /** @type {Record<InputKind, string>} advice on using a large figure */
-export const READING = {
+export const READING_HINTS = {
   mouse: "Hover over a cell to read it; click to keep it selected.",
   touch: "Tap a cell to read it and keep it selected.",
   keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
 };
 /** @type {Record<InputKind, string>} advice on using a figure of lines */
-export const READING_LINES = {
-  ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
+export const LINE_HINTS = {
+  ...READING_HINTS, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
 /** @type {Record<InputKind, string>} advice if there is only the grid */
-export const GLANCING = {
+export const OVERVIEW_HINTS = {
   mouse: "Hover over a head to read its name and one of its weights.",
   touch: "Tap a head to open it.",
   keys: "Arrow keys in the grid choose a head; Enter opens it.",
@@ -33,9 +33,9 @@ export const GLANCING = {
  * @param {Pinned} selected
  * @param {string} [invitation] text to return if no place is pointed at or pinned
  */
-export function described(arranged, at, selected, invitation) {
+export function description(arranged, at, selected, invitation) {
   const several = selected.rows.size > 1 || selected.columns.size > 1;
-  return !at && several ? sentenceOfSum(arranged, selected) : sentenceOf(arranged, at ?? pinnedCell(selected), invitation);
+  return !at && several ? sumSentence(arranged, selected) : cellSentence(arranged, at ?? pinnedCell(selected), invitation);
 }
 
 /**
@@ -44,7 +44,7 @@ export function described(arranged, at, selected, invitation) {
  * @param {Place} at
  * @param {string} invitation
  */
-export function sentenceOf(arranged, at, invitation = "") {
+export function cellSentence(arranged, at, invitation = "") {
   const { rows, columns, values } = arranged;
   const { row = -1, column = -1 } = at;
   const from = rows[row];
@@ -60,11 +60,11 @@ export function sentenceOf(arranged, at, invitation = "") {
   const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
   if (from) {
     const looks = arranged.signed ? "changed most at" : "looks most at";
-    return `${named(rows, row, "row")} ${looks} ${most(arranged, "column", (c) => seen(row * columns.length + c))}`;
+    return `${entryName(rows, row, "row")} ${looks} ${strongestPlace(arranged, "column", (c) => seen(row * columns.length + c))}`;
   }
   if (to) {
     const looked = arranged.signed ? "changed most for" : "is looked at most by";
-    return `${named(columns, column, "column")} ${looked} ${most(arranged, "row", (r) => seen(r * columns.length + column))}`;
+    return `${entryName(columns, column, "column")} ${looked} ${strongestPlace(arranged, "row", (r) => seen(r * columns.length + column))}`;
   }
   return invitation;
 }
@@ -74,7 +74,7 @@ export function sentenceOf(arranged, at, invitation = "") {
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
-function sentenceOfSum(arranged, selected) {
+function sumSentence(arranged, selected) {
   const { rows, columns } = arranged;
   const sums = sumsOf(arranged, selected);
   /** @type {(side: Label[], indices: Set<number>, name: string) => string} */
@@ -84,10 +84,10 @@ function sentenceOfSum(arranged, selected) {
   };
   const { rows: ofRows, columns: ofColumns } = sums;
   if (ofRows && !ofColumns) {
-    return `${many(rows, selected.rows, "row")} together look most at ${most(arranged, "column", (c) => ofRows[c])}`;
+    return `${many(rows, selected.rows, "row")} together look most at ${strongestPlace(arranged, "column", (c) => ofRows[c])}`;
   }
   if (ofColumns && !ofRows) {
-    return `${many(columns, selected.columns, "column")} together are looked at most by ${most(arranged, "row", (r) => ofColumns[r])}`;
+    return `${many(columns, selected.columns, "column")} together are looked at most by ${strongestPlace(arranged, "row", (r) => ofColumns[r])}`;
   }
   return `${many(rows, selected.rows, "row")} ${selected.rows.size > 1 ? "look" : "looks"} at `
     + `${many(columns, selected.columns, "column")} with ${sums.all.toFixed(4)} in all`;
@@ -99,14 +99,14 @@ function sentenceOfSum(arranged, selected) {
  * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
  */
-function most(arranged, name, valueAt) {
+function strongestPlace(arranged, name, valueAt) {
   const side = name === "row" ? arranged.rows : arranged.columns;
   const known = side.flatMap((_, index) => {
     const value = valueAt(index);
     return value === null ? [] : [{ index, value }];
   });
   return known.sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 3)
-    .map(({ index, value }) => `${named(side, index, name)} ${written(arranged, value)}`).join(", ");
+    .map(({ index, value }) => `${entryName(side, index, name)} ${formatValue(arranged, value)}`).join(", ");
 }
 
 /**
@@ -115,7 +115,7 @@ function most(arranged, name, valueAt) {
  * @param {Pinned} selected
  */
 export function notesOf(choice, selected) {
-  const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
+  const least = choice.look === "lines" ? Math.max(MIN_OPACITY, choice.threshold / 100) : choice.threshold / 100;
   return [
     least > 0 && `Weights below ${least.toFixed(2)} are hidden.`,
     choice.look === "map" && selected.rows.size > 1 && `The bars below are the sum of ${selected.rows.size} rows.`,

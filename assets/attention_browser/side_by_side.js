@@ -7,8 +7,8 @@ import { element } from "../shared/element.js";
 import { followInput } from "../shared/input.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
 import { shortened } from "../shared/ruler.js";
-import { named, shownWeight } from "./arrangement.js";
-import { FOOT, lectureGeometry, lectureRoom, lectureZoom, WIDEST_PHONE, zoomedSurface } from "./lecture_map.js";
+import { entryName, shownWeight } from "./arrangement.js";
+import { CONTROLS_HEIGHT, lectureGeometry, lectureRoom, lectureZoom, WIDEST_PHONE, zoomedSurface } from "./lecture_map.js";
 import { hitMap, mapGeometry } from "./map_geometry.js";
 import { drawMap, TITLE_SIZE } from "./map.js";
 /** @import { Picture } from "../figures/svg_file.js" */
@@ -20,7 +20,7 @@ import { drawMap, TITLE_SIZE } from "./map.js";
 
 const DIFFERENCE = "difference";
 /** @type {Record<InputKind, string>} */
-const READING_ALL = {
+const SIDE_HINTS = {
   mouse: "Hover over a cell to read it in all maps.",
   touch: "Tap a cell to read it in all maps.",
   keys: "Arrow keys read a cell in all maps.",
@@ -28,7 +28,7 @@ const READING_ALL = {
 // Width of a map in a saved picture, in CSS pixels; narrower maps are drawn below each other.
 const SMALLEST_SIDE = 320;
 // Room between maps below each other in lecture mode, in CSS pixels.
-const BETWEEN = 8;
+const MAP_GAP = 8;
 export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
 
@@ -140,9 +140,9 @@ export class SideBySide extends PaintedComponent {
     const room = lectureRoom(side.box.clientWidth, side.canvas.getBoundingClientRect().top);
     const boxes = this.sides.map(({ box }) => box).filter(({ clientWidth }) => clientWidth);
     if (innerWidth <= WIDEST_PHONE || boxes.every(({ offsetTop }) => offsetTop === boxes[0].offsetTop)) return room;
-    const share = (innerHeight - FOOT - this.maps.getBoundingClientRect().top) / boxes.length;
+    const share = (innerHeight - CONTROLS_HEIGHT - this.maps.getBoundingClientRect().top) / boxes.length;
     const title = side.canvas.offsetTop - side.box.offsetTop;
-    return { ...room, height: (share - title - BETWEEN) / this.zoom() };
+    return { ...room, height: (share - title - MAP_GAP) / this.zoom() };
   }
 
   /**
@@ -190,14 +190,14 @@ export class SideBySide extends PaintedComponent {
 
   // For each map, the cell, row or column under the pointer.
   described() {
-    if (!this.hover) return READING_ALL[this.input.kind];
+    if (!this.hover) return SIDE_HINTS[this.input.kind];
     const { row, column } = this.hover;
     return this.sides.flatMap(({ title, arranged }) => {
       const { rows, columns } = arranged;
       // This map may have fewer rows or columns.
       if ((row ?? 0) >= rows.length || (column ?? 0) >= columns.length) return [];
-      const from = row === undefined ? "" : named(rows, row, "row");
-      const to = column === undefined ? "" : named(columns, column, "column");
+      const from = row === undefined ? "" : entryName(rows, row, "row");
+      const to = column === undefined ? "" : entryName(columns, column, "column");
       if (row === undefined || column === undefined) return [`${title}: ${from || to}`];
       return [`${title}: ${from} to ${to} ${shownWeight(arranged, row, column)}`];
     }).join(" · ");

@@ -1,6 +1,6 @@
 // The notebook widget: the attention browser in a shadow root, with the theme of the notebook around it.
 
-import { isLight, painted } from "../shared/colours.js";
+import { isLight, canvasColour } from "../shared/colours.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
@@ -32,12 +32,12 @@ function isDark(within) {
   /** @type {Element | null} */
   let around = within;
   while (around) {
-    const colour = painted(getComputedStyle(around).backgroundColor);
+    const colour = canvasColour(getComputedStyle(around).backgroundColor);
     if (colour[3] > 0) return !isLight(colour);
     const root = around.getRootNode();
     around = around.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
   }
-  return isLight(painted(getComputedStyle(within).color));
+  return isLight(canvasColour(getComputedStyle(within).color));
 }
 
 /** @param {{ model: Model, el: HTMLElement }} place */

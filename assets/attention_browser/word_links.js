@@ -2,7 +2,7 @@
 // most come first.
 
 import { quote } from "../shared/direction.js";
-import { arrange, arrangementName, named, shownWeight } from "./arrangement.js";
+import { arrange, arrangementName, entryName, shownWeight } from "./arrangement.js";
 import { GRID_GAP } from "./grid.js";
 /** @import { Theme } from "../shared/colours.js" */
 /** @import { CanvasSurface } from "../shared/surface.js" */
@@ -20,7 +20,7 @@ const TOTALS = new WeakMap();
 /** @typedef {{ sum: number, count: number }} Total the sum of some weights, and their number */
 /**
  * A link of the word, in the head in which its weight exceeds the usual weight most.
- * @typedef {Head & { row: number, column: number, weight: string, usual: number, beyond: number }} WordLink
+ * @typedef {Head & { row: number, column: number, weight: string, usual: number, excess: number }} WordLink
  */
 /**
  * `strongest` has one link for every other word. `lit` has the largest excess over the usual weight in each head.
@@ -59,15 +59,15 @@ export function wordLinks(data, choice, word) {
           || (same && rows[row].positions.some((position) => special.includes(position)));
         const near = same && Math.abs(column - row - shift) <= 1;
         if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
-        const usual = habitAt(arranged, row, column, same, shift);
-        const beyond = arranged.values[row * columns.length + column] - usual;
-        lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
-        if (beyond <= (best.get(other)?.beyond ?? LEAST_EXCESS)) return;
-        best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), usual, beyond });
+        const usual = usualWeight(arranged, row, column, same, shift);
+        const excess = arranged.values[row * columns.length + column] - usual;
+        lit[layer * heads + head] = Math.max(lit[layer * heads + head], excess);
+        if (excess <= (best.get(other)?.excess ?? LEAST_EXCESS)) return;
+        best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), usual, excess });
       });
     }
   }
-  return { strongest: [...best.values()].sort((a, b) => b.beyond - a.beyond), lit };
+  return { strongest: [...best.values()].sort((a, b) => b.excess - a.excess), lit };
 }
 
 /**
@@ -98,7 +98,7 @@ export function linksOfWord(data, choice, word) {
  * @param {boolean} same whether rows and columns are the same text
  * @param {number} shift distance of a row's own word from the row
  */
-function habitAt(arranged, row, column, same, shift) {
+function usualWeight(arranged, row, column, same, shift) {
   const { rows, columns, values } = arranged;
   const { onColumn, atDistance } = totalsOf(arranged, same, shift);
   /** @type {(total: Total) => number} */
@@ -158,8 +158,8 @@ export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
  * @param {Place} word a row or a column
  */
 export function titleOfLinks({ rows, columns }, { row, column }) {
-  const question = row === undefined ? `What looks at ${named(columns, column ?? 0, "column")}?`
-    : `What does ${named(rows, row, "row")} look at?`;
+  const question = row === undefined ? `What looks at ${entryName(columns, column ?? 0, "column")}?`
+    : `What does ${entryName(rows, row, "row")} look at?`;
   return `${question} Most unusual first`;
 }
 

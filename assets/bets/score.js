@@ -6,10 +6,10 @@ import { Component, mount } from "../shared/mount.js";
 const STORE = "attention-atlas-bets";
 const MARKS = /** @type {const} */ (["right", "close", "wrong"]);
 // Number of bets that are remembered; older bets are forgotten.
-const MOST = 500;
+const MAX_BETS = 500;
 
 /** @returns {Record<string, string>} the mark of each bet */
-function remembered() {
+function storedScore() {
   try {
     const kept = JSON.parse(localStorage.getItem(STORE) ?? "{}");
     return kept && typeof kept === "object" ? kept : {};
@@ -26,9 +26,9 @@ class Score extends Component {
 
   /** @param {{ id: string, mark: string }} data */
   show({ id, mark }) {
-    let marks = remembered();
+    let marks = storedScore();
     if (mark && !marks[id]) {
-      marks = Object.fromEntries([...Object.entries(marks), [id, mark]].slice(-MOST));
+      marks = Object.fromEntries([...Object.entries(marks), [id, mark]].slice(-MAX_BETS));
       try {
         localStorage.setItem(STORE, JSON.stringify(marks));
       } catch { /* Without storage, the score counts only this bet. */ }

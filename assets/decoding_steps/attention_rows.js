@@ -1,6 +1,6 @@
 // Shows the attention of a step: as colours of the source sentence and of the tokens read, or as rows of every head.
 
-import { SHADES, tinted } from "../shared/colours.js";
+import { SHADES, tintedElement } from "../shared/colours.js";
 import { quote } from "../shared/direction.js";
 import { element } from "../shared/element.js";
 import { shortened, textWidth } from "../shared/ruler.js";
@@ -22,7 +22,7 @@ const GUTTER = 56;
  */
 export function tintedTokens(title, labels, weights, shades, direction) {
   return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "tokens", role: "list", dir: direction },
-    ...labels.slice(0, weights.length).map((label, index) => tinted("span", { class: "token", role: "listitem",
+    ...labels.slice(0, weights.length).map((label, index) => tintedElement("span", { class: "token", role: "listitem",
       title: `${quote(label)} (position ${index + 1}): ${weights[index].toFixed(4)}` }, shades, weights[index],
     element("span", { dir: "auto" }, label), element("small", {}, weights[index].toFixed(2))))));
 }

@@ -3,9 +3,8 @@
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
 import { shadesOf } from "../shared/colours.js";
-import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { isShortcut, keysDialog } from "../shared/keys.js";
+import { headKeys, isShortcut, keysDialog } from "../shared/keys.js";
 import { mount, PaintedComponent } from "../shared/mount.js";
 import { Player } from "../shared/player.js";
 import { SyncedState } from "../shared/synced_state.js";
@@ -15,7 +14,7 @@ import { attentionRows } from "./attention_rows.js";
 import { logitLens } from "./logit_lens.js";
 import { stepPicture } from "./picture.js";
 import { settings, STEP_KEYS } from "./settings.js";
-import { PACE, stepControls, timeline } from "./timeline.js";
+import { STEP_DURATION, stepControls, timeline } from "./timeline.js";
 import { NATS, probabilityOf, sentenceOfStep, Translation } from "./translation.js";
 import { tree } from "./tree.js";
 import { candidates, translations } from "./what_if.js";
@@ -26,7 +25,7 @@ import { candidates, translations } from "./what_if.js";
  * Settings whose change makes the server decode again; the page shows all other changes with the data that it has.
  * @type {(keyof Decoded)[]}
  */
-const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
+const DECODING_FIELDS = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
 
 // Width of the saved picture, in CSS pixels.
 const WIDEST_PICTURE = 900;
@@ -44,7 +43,7 @@ class DecodingSteps extends PaintedComponent {
   shades = shadesOf("viridis");
   speed = 1;
   player = new Player({
-    count: () => this.translation.count, at: () => this.params.step, pace: () => PACE / this.speed,
+    count: () => this.translation.count, at: () => this.params.step, pace: () => STEP_DURATION / this.speed,
     show: (step) => { this.params.step = step; this.draw(); },
     changed: () => { if (this.player.playing) this.draw(); else this.view({}); },
   });
@@ -87,14 +86,8 @@ class DecodingSteps extends PaintedComponent {
     saveable(this.root, (width, theme) => stepPicture(this.translation, this.params, width, theme, this.shades),
       { name: "decoding-steps", widest: WIDEST_PICTURE });
     this.root.onkeydown = (event) => this.press(event);
-    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    super.close();
+    const endSteps = onStep((by) => this.step(by), { amongSlides: true });
+    this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave());
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */
@@ -205,7 +198,7 @@ class DecodingSteps extends PaintedComponent {
     const { translation, params } = this;
     params.layer = Math.min(params.layer, translation.layers - 1);
     params.head = Math.min(params.head, translation.heads - 1);
-    const busy = DECODED.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
+    const busy = DECODING_FIELDS.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
     this.root.classList.toggle("busy", busy);
     const step = Math.min(params.step, translation.count - 1);
     if (!busy) params.step = step;
@@ -250,10 +243,7 @@ class DecodingSteps extends PaintedComponent {
       "ArrowLeft": () => this.go(params.step - 1), "ArrowRight": () => this.go(params.step + 1),
       "Home": () => this.go(0), "End": () => this.go(translation.count - 1),
       "h": () => this.go(translation.hesitation), "?": () => this.keys.showModal(),
-      "[": () => this.view({ layer: clamped(params.layer - 1, translation.layers) }),
-      "]": () => this.view({ layer: clamped(params.layer + 1, translation.layers) }),
-      ",": () => this.view({ head: clamped(params.head - 1, translation.heads) }),
-      ".": () => this.view({ head: clamped(params.head + 1, translation.heads) }),
+      ...headKeys(params, translation, (part) => this.view(part)),
     };
     const act = actions[event.key];
     const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;

@@ -1,6 +1,6 @@
 // Shows the translation as it is written, with a button for each step and controls that move between steps.
 
-import { tinted } from "../shared/colours.js";
+import { tintedElement } from "../shared/colours.js";
 import { focused, keepingFocus, select } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { transport } from "../shared/transport.js";
@@ -9,7 +9,7 @@ import { transport } from "../shared/transport.js";
 
 const SPEEDS = [["0.5", "slow"], ["1", "normal"], ["2", "fast"], ["4", "very fast"]];
 // Milliseconds for each step at normal speed.
-export const PACE = 1000;
+export const STEP_DURATION = 1000;
 
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
@@ -22,7 +22,7 @@ export function timeline(go) {
   /** @type {(translation: Translation, shades: Colour[]) => void} shows tokens in reading direction */
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
     row.dir = translation.languages.target.direction;
-    row.replaceChildren(...translation.steps.map((step, index) => tinted("button", {
+    row.replaceChildren(...translation.steps.map((step, index) => tintedElement("button", {
       type: "button", class: step.forced ? "token forced" : "token", onclick: () => go(index),
       title: `step ${index + 1}: probability ${Math.exp(step.logProb).toFixed(4)}${step.forced ? ", forced" : ""}`,
     }, shades, Math.exp(step.logProb), element("span", { dir: "auto" }, step.out),

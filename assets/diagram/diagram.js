@@ -2,18 +2,19 @@
 // attention. The user's sentence and its translation are with it, and a chosen word lights up its path through the
 // drawing. On the page Inside a layer, the boxes are the parts of the model that the page explains.
 
-import { apart } from "../shared/direction.js";
+import { isolatedIfMirrored } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
 import { addressLinks, linksOf, openLinks, pageLink } from "../shared/page_links.js";
 import { shortened } from "../shared/ruler.js";
 import { SyncedState } from "../shared/synced_state.js";
-import { FAR, largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
+import { PREFIX_LABEL, largeDrawing, MIN_WIDTH, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-import { before, OPENING, placesOf, Story } from "./story.js";
+import { FIRST_WORD, Story } from "./story.js";
+import { before, placesOf } from "./story_links.js";
 /** @import { DrawingMessage } from "./large_drawing.js" */
-/** @import { SideName, Word } from "./story.js" */
+/** @import { SideName, Word } from "./story_links.js" */
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
@@ -66,7 +67,7 @@ class Diagram extends Component {
   /** @type {string} the data of the current drawing */
   message;
   /** @type {Word} the word that the user has chosen */
-  params = OPENING;
+  params = FIRST_WORD;
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
 
   /** @param {HTMLElement | ShadowRoot} parent */
@@ -77,15 +78,14 @@ class Diagram extends Component {
     this.story = new Story(pageLink, (word) => this.lead(word), (word) => this.keep(word));
     openLinks(this);
     document.addEventListener("attentionwordcleared", this.clear);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
+    const resizing = new ResizeObserver(() => this.draw());
+    resizing.observe(this.root);
+    this.leaving.push(() => resizing.disconnect(), () => this.synced.leave());
   }
 
   close() {
     page.attentionWord = null;
     document.removeEventListener("attentionwordcleared", this.clear);
-    this.resizing.disconnect();
-    this.synced.leave();
     super.close();
   }
 
@@ -102,7 +102,7 @@ class Diagram extends Component {
 
   /** @param {Word | null} word */
   keep(word) {
-    this.params = word ?? OPENING;
+    this.params = word ?? FIRST_WORD;
     this.synced.send();
   }
 
@@ -110,8 +110,8 @@ class Diagram extends Component {
     const { data } = this;
     if (!data) return;
     // A hidden drawing in lecture mode has no width.
-    const room = this.root.clientWidth || LEAST_ROOM;
-    const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
+    const room = this.root.clientWidth || MIN_WIDTH;
+    const places = room < MIN_WIDTH ? STACKED : SIDE_BY_SIDE;
     // The drawing follows the theme by itself. Drawing it again would lose the focus.
     const message = JSON.stringify([{ ...data, asked: null }, "kinds" in data ? places : null]);
     if (message === this.message) {
@@ -152,7 +152,7 @@ class Diagram extends Component {
     const at = (side) => (!word ? -1 : word.side === side ? word.at : across);
     /** @type {(said: string | null, whole: string) => string} */
     const label = (said, whole) => {
-      if (said === "before") return at("target") < 0 ? whole : (data.lecture ? "" : FAR) + apart(before(data.target, story.target.words, at("target")));
+      if (said === "before") return at("target") < 0 ? whole : (data.lecture ? "" : PREFIX_LABEL) + isolatedIfMirrored(before(data.target, story.target.words, at("target")));
       const side = said === "source" ? "source" : "target";
       return at(side) < 0 ? whole : story[side].words[at(side)];
     };

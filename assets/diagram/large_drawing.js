@@ -1,10 +1,10 @@
 // The Transformer as a large drawing: the user's sentence, its translation, and three maps of its attention.
 
-import { apart, directionOf } from "../shared/direction.js";
+import { isolatedIfMirrored, directionOf } from "../shared/direction.js";
 import { svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
 import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
-/** @import { StoryMessage, Word } from "./story.js" */
+/** @import { StoryMessage, Word } from "./story_links.js" */
 
 /**
  * The data of one kind of attention in the drawing.
@@ -31,16 +31,16 @@ export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, dow
 // The bottom of the frames around a layer, and the room that a sub-layer takes in addition to its own height. That room
 // is for its norm, and for the place where its residual connection is added.
 const BOTTOM = 436;
-const AROUND = 48;
+const LAYER_MARGIN = 48;
 const BAR = 28;
 // In CSS pixels; with less room the columns are stacked.
-export const LEAST_ROOM = 620;
+export const MIN_WIDTH = 620;
 const MAP = 64;
 const ATTENTION = 76;
 // Comes before the tokens that the decoder has read.
-export const FAR = "written so far: ";
+export const PREFIX_LABEL = "written so far: ";
 // The font size in lecture mode: twenty points on a screen of 1024 pixels.
-const HALL = 25.6;
+const LECTURE_FONT_SIZE = 25.6;
 
 /**
  * Returns a box of attention: a real map, the two sides that it relates, and the name of its head.
@@ -139,7 +139,7 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
     norms.push(...normPill(middle, pill, large));
     tops.push(top);
     from = sum - 7;
-    y -= height + AROUND;
+    y -= height + LAYER_MARGIN;
   }
   if (norm === "pre") norms.push(...normPill(middle, y - 13, large));
   const frame = svgElement("g", {},
@@ -169,9 +169,9 @@ const way = (arrows) => svgElement("g", { class: "way" }, arrows);
  */
 export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   const { source, target, languages, kinds, layers, lecture: large } = data;
-  const size = large ? HALL : 15;
+  const size = large ? LECTURE_FONT_SIZE : 15;
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
-    : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: FAR };
+    : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: PREFIX_LABEL };
   const middle = { encoder: ENCODER_LEFT + COLUMN / 2, decoder: decoderLeft + COLUMN / 2 };
   /** @type {(left: number, mark?: (box: SVGElement) => SVGElement) => [number, (top: number) => Node]} */
   const half = (left, mark = (each) => each) => [BAR, (top) => (
@@ -205,6 +205,6 @@ export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     again(barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in)),
     // In lecture mode, both sentences are above the drawing.
     ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest, "target")]),
-    sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest, "before"),
+    sentenceLine(words.far + isolatedIfMirrored(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest, "before"),
   ];
 }

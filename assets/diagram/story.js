@@ -5,101 +5,17 @@ import { ARROWS, clamped } from "../shared/controls.js";
 import { directionOf, quote } from "../shared/direction.js";
 import { element, svgElement } from "../shared/element.js";
 import { term } from "../shared/terms.js";
+import { addressOf, KINDS, linkSentence, percent, rowAddress } from "./story_links.js";
+/** @import { Kind, Link, SideName, StoryMessage, Word } from "./story_links.js" */
 
-/**
- * The words of a sentence. `words` has their labels, and `spoken` says which have letters. `rows` and `columns` have
- * the positions of each word's rows and columns. `alone` says whether a map of words has each row unchanged. `looks`
- * and `looked` have the numbers of the links from each word and to it; `more` counts further links from it. `across` is
- * the word of the other sentence with the most cross-attention, as the mean of all heads; -1 for none.
- * @typedef {{
- *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
- *   looks: number[][], looked: number[][], more: Partial<Record<Kind, number>>[], across: number[],
- * }} StorySentence
- */
-/** @typedef {"source" | "target"} SideName */
-/** @typedef {"encoder" | "decoder" | "cross"} Kind */
-/** @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link counted from 0 */
-/** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
-/** @typedef {{ side: SideName, at: number }} Word */
 /** @typedef {(label: string, page: string, changed: Record<string, string>) => HTMLAnchorElement} MakeLink */
 
-/** @type {Record<Kind, { name: string, page: string, rows: SideName, columns: SideName }>} */
-const KINDS = {
-  encoder: { name: "encoder", page: "encoder_attention", rows: "source", columns: "source" },
-  decoder: { name: "masked", page: "masked_attention", rows: "target", columns: "target" },
-  cross: { name: "cross", page: "cross_attention", rows: "target", columns: "source" },
-};
 /** @type {SideName[]} */
 const SIDES = ["source", "target"];
 /** @type {Word} stands for the word that the page opens with */
-export const OPENING = { side: "source", at: -1 };
+export const FIRST_WORD = { side: "source", at: -1 };
 const NOT_AN_EXPLANATION = "Attention is not an explanation: it shows where heads look, not why a word was chosen. ";
 const MEASURED = "Listed first are the words that a head looks at more than it usually does. Heavier weights may be missing. ";
-
-/** @param {number} weight */
-const percent = (weight) => `${Math.round(100 * weight)}%`;
-
-/**
- * Returns the text of a link: the other word, its share, and its head.
- * @param {StoryMessage} story
- * @param {Link} link
- * @param {boolean} looks whether the described word is the one that looks
- */
-export function said(story, [kind, row, column, layer, head, weight], looks) {
-  const { name, rows, columns } = KINDS[kind];
-  const other = looks ? story[columns].words[column] : story[rows].words[row];
-  return `${quote(other)} ${percent(weight)}: ${name} layer ${layer + 1}, head ${head + 1}`;
-}
-
-/**
- * Returns the rows and columns of a word in each kind of attention that contains it.
- * @param {StoryMessage} story
- * @param {Word} word
- * @returns {Record<string, { rows: number[], columns: number[] }>}
- */
-export function placesOf(story, { side, at }) {
-  return Object.fromEntries(Object.entries(KINDS).map(([kind, { rows, columns }]) => [kind, {
-    rows: rows === side ? story[side].rows[at] : [], columns: columns === side ? story[side].columns[at] : [],
-  }]));
-}
-
-/**
- * Returns the part of a text before one of its words; "nothing yet" before the first.
- * @param {string} text
- * @param {string[]} words
- * @param {number} at
- */
-export function before(text, words, at) {
-  let end = 0;
-  for (const word of words.slice(0, at)) end = Math.max(end, text.indexOf(word, end) + word.length);
-  return text.slice(0, end) || "nothing yet";
-}
-
-/**
- * Returns the URL parameters of a word's row. They choose tokens if the row of words would include another word.
- * @param {StoryMessage} story
- * @param {Kind} kind
- * @param {number} row
- * @returns {Record<string, string>}
- */
-export function rowAddress(story, kind, row) {
-  const { rows, alone } = story[KINDS[kind].rows];
-  const words = kind === "encoder" || alone[row];
-  return { words: String(words), hide: "false", [`${kind}_rows`]: rows[row].join("."), [`${kind}_columns`]: "" };
-}
-
-/**
- * Returns the URL parameters of a link: its head, with its row marked.
- * @param {StoryMessage} story
- * @param {Link} link
- * @returns {Record<string, string>}
- */
-export function addressOf(story, [kind, row, column, layer, head]) {
-  const marked = rowAddress(story, kind, row);
-  const address = { layer: String(layer + 1), head: String(head + 1), ...marked };
-  return marked.words === "true" ? address
-    : { ...address, [`${kind}_columns`]: story[KINDS[kind].columns].columns[column].join(".") };
-}
 
 export class Story {
   /** @type {StoryMessage} */
@@ -152,7 +68,7 @@ export class Story {
    */
   choose(word) {
     const { opens } = this.story;
-    const opening = opens < 0 ? null : { ...OPENING, at: opens };
+    const opening = opens < 0 ? null : { ...FIRST_WORD, at: opens };
     this.kept = word.at in this.story[word.side].words ? word : opening;
     this.select(this.kept);
   }
@@ -166,7 +82,7 @@ export class Story {
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.press(side, event),
       onfocus: () => { if (this.word?.side !== side) this.keep({ side, at: 0 }); },
     }, ...words.map((word, at) => element("span", {
-      class: spoken[at] ? "word" : "word mark", role: "option", id: `${side}-${at}`, "aria-selected": "false",
+      class: spoken[at] ? "word" : "word punctuation", role: "option", id: `${side}-${at}`, "aria-selected": "false",
       onpointerenter: () => this.select({ side, at }),
       onclick: () => this.keep({ side, at }),
     }, word)));
@@ -221,7 +137,7 @@ export class Story {
   tell() {
     const { word, story } = this;
     if (!word) {
-      this.panel.replaceChildren(element("p", { class: "question" }, "Choose a word: where does it look?"));
+      this.panel.replaceChildren(element("p", { class: "question" }, "Choose a word to see which words it looks at."));
       return;
     }
     const { side, at } = word;
@@ -231,7 +147,7 @@ export class Story {
     const list = (looks, title) => {
       const those = shown.filter((one) => one.looks === looks);
       return those.length ? [element("p", { class: "question" }, title), element("ol", { "aria-label": `${title}: arrow keys go from link to link` }, ...those.map(({ link }) => (
-        element("li", { class: link[0] }, this.link(said(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
+        element("li", { class: link[0] }, this.link(linkSentence(story, link, looks), KINDS[link[0]].page, addressOf(story, link))))))] : [];
     };
     const [kind, , , layer, head] = shown[0]?.link ?? [];
     const hidden = story[side].columns[at];
@@ -290,8 +206,8 @@ export class Story {
       link.classList.add("further");
       return [link, ". "];
     });
-    return element("p", { class: "measured" }, ...more.flat(), "Each is from the ", term("head", "head"),
-      " named beside it. Within one head, a row adds up to 100%.");
+    return element("p", { class: "measured" }, ...more.flat(), "There is no single answer: each ",
+      term("head", "head"), " looks for something else. Within one head, a row adds up to 100%.");
   }
 
   // Draws a line for each link: over the English words, under the German ones, and between both.

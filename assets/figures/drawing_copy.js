@@ -22,15 +22,15 @@ const INHERITED = {
   "font-style": "normal", "text-anchor": "start",
 };
 /** @type {Record<string, string>} */
-const OWN = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
-const STYLES = Object.entries({ ...INHERITED, ...OWN });
+const NOT_INHERITED = { "opacity": "1", "stop-color": "rgb(0, 0, 0)", "stop-opacity": "1" };
+const STYLES = Object.entries({ ...INHERITED, ...NOT_INHERITED });
 const COLOURS = { "fill": "fill-opacity", "stroke": "stroke-opacity", "stop-color": "stop-opacity" };
 // Factor by which a map of few pixels is enlarged.
 const MAP_DENSITY = 4;
 // A map with more cells is painted (pages/ui/charts/matrix.py), and saved as an image within the drawing.
 const MAX_SHAPES = 2_000;
 // Layers that Plotly puts over a figure for the pointer.
-const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
+const POINTER_LAYERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 /**
  * Returns a copy that looks the same outside its page. It has styles as attributes, no classes, and only what ELEMENTS
@@ -43,7 +43,7 @@ export function standalone(drawing, recoloured) {
   const copyOf = (original, inherited) => {
     const name = GROUPS.has(original.localName) ? "g" : original.localName;
     const style = getComputedStyle(original);
-    if (!ELEMENTS.has(name) || style.display === "none" || style.visibility === "hidden" || original.matches(FOR_POINTERS)) {
+    if (!ELEMENTS.has(name) || style.display === "none" || style.visibility === "hidden" || original.matches(POINTER_LAYERS)) {
       return null;
     }
     if (original instanceof SVGGElement && original.matches(".mark-rect") && original.childElementCount > MAX_SHAPES) {
@@ -65,7 +65,7 @@ export function standalone(drawing, recoloured) {
     const passedOn = { ...inherited };
     for (const [key, initial] of STYLES) {
       const value = style.getPropertyValue(key);
-      if (value === (key in OWN ? initial : inherited[key])) continue;
+      if (value === (key in NOT_INHERITED ? initial : inherited[key])) continue;
       if (key in INHERITED) passedOn[key] = value;
       setStyle(copy, key, value, recoloured);
     }

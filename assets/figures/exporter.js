@@ -7,7 +7,7 @@ import { savePicture } from "./picture_files.js";
 /** @import { Server } from "../shared/mount.js" */
 
 // Milliseconds to wait for the PDF writer from the server.
-const PDF_PATIENCE = 60_000;
+const PDF_TIMEOUT = 60_000;
 
 class Exporter {
   /** @type {Server} */
@@ -28,7 +28,7 @@ class Exporter {
   async pdfWriter() {
     this.server.setTriggerValue("pdf", true);
     for (let waited = 0; !page.pdfWriter; waited += 100) {
-      if (waited > PDF_PATIENCE) throw new Error("The PDF writer has not arrived from the server. Save as SVG or PNG.");
+      if (waited > PDF_TIMEOUT) throw new Error("The PDF writer has not arrived from the server. Save as SVG or PNG.");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     return page.pdfWriter;

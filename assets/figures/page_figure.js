@@ -2,7 +2,7 @@
 
 import { LIGHT_THEME, lightTheme, themeOf } from "../shared/colours.js";
 import { standalone } from "./drawing_copy.js";
-import { paintedCanvas, redrawn } from "./painted_chart.js";
+import { paintedCanvas, withRedrawing } from "./painted_chart.js";
 import { layoutWidth } from "./svg_file.js";
 /** @import { Theme } from "../shared/colours.js" */
 /** @import { SvgSurface } from "../shared/surface.js" */
@@ -10,8 +10,8 @@ import { layoutWidth } from "./svg_file.js";
 /** @import { Picture } from "./svg_file.js" */
 
 // Timeout for a new layout of a figure, and the pause between two checks, in milliseconds.
-const LAYOUT_PATIENCE = 5_000;
-const LOOK_AGAIN = 120;
+const LAYOUT_TIMEOUT = 5_000;
+const CHECK_INTERVAL = 120;
 // Half the width of the thickest line at the edge of a drawing.
 const STROKE = 2;
 
@@ -32,7 +32,7 @@ export async function withPicture(place, name, options, light, take) {
   const width = layoutWidth(options);
   const own = ownFigure(place, name);
   if (own instanceof SVGSVGElement) {
-    await take(await asLight(own, options.light, () => pictureOfDrawings([own], place, new Map(), options)));
+    await take(await withLightColours(own, options.light, () => pictureOfDrawings([own], place, new Map(), options)));
   } else if (own?.picture) {
     await take(await own.picture(width, options.light ? lightTheme() : null));
   } else {
@@ -41,7 +41,7 @@ export async function withPicture(place, name, options, light, take) {
     const takeThem = (drawings) => take(pictureOfDrawings(drawings, place, recoloured, options));
     await laidOut(place, width, () => {
       const canvas = paintedCanvas(place);
-      return canvas?.parentElement ? redrawn(canvas.parentElement, (drawing) => takeThem([drawing])) : takeThem(drawingsOf(place));
+      return canvas?.parentElement ? withRedrawing(canvas.parentElement, (drawing) => takeThem([drawing])) : takeThem(drawingsOf(place));
     });
   }
 }
@@ -60,7 +60,7 @@ const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_T
  * @param {() => Result} act
  * @returns {Result}
  */
-function asLight(drawing, light, act) {
+function withLightColours(drawing, light, act) {
   if (!light) return act();
   const before = drawing.style.cssText;
   for (const [name, colour] of Object.entries(LIGHT_THEME)) drawing.style.setProperty(name, colour);
@@ -117,7 +117,7 @@ async function laidOut(place, width, act) {
   const before = place.style.cssText;
   Object.assign(place.style, { width: `${width}px`, minWidth: `${width}px`, maxWidth: `${width}px`, flex: "none" });
   try {
-    await settled(place, width);
+    await waitForLayout(place, width);
     await act();
   } finally {
     place.style.cssText = before;
@@ -129,10 +129,10 @@ async function laidOut(place, width, act) {
  * @param {HTMLElement} place
  * @param {number} width
  */
-async function settled(place, width) {
+async function waitForLayout(place, width) {
   let before = "";
-  for (let waited = 0, same = 0; waited < LAYOUT_PATIENCE && same < 3; waited += LOOK_AGAIN) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+  for (let waited = 0, same = 0; waited < LAYOUT_TIMEOUT && same < 3; waited += CHECK_INTERVAL) {
+    await new Promise((resolve) => setTimeout(resolve, CHECK_INTERVAL));
     const drawing = paintedCanvas(place) ?? drawingsOf(place)[0];
     const now = `${drawing.outerHTML.length} ${drawing.getBoundingClientRect().width}`;
     same = now === before && Math.abs(drawing.getBoundingClientRect().width - width) < 40 ? same + 1 : 0;

@@ -12,7 +12,7 @@ export const paintedCanvas = (place) => place.querySelector("[data-testid=stVega
  * @param {HTMLElement} painted
  * @param {(drawing: SVGSVGElement) => Promise<void>} act
  */
-export async function redrawn(painted, act) {
+export async function withRedrawing(painted, act) {
   const text = await paintedView(painted)?.toSVG();
   if (!text) throw new Error("This map is too large to be saved. Choose words instead of tokens, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;

@@ -3,7 +3,7 @@
 
 import { saveable } from "../figures/saveable.js";
 import { onStep } from "../shared/clicker.js";
-import { shadesOf, tinted } from "../shared/colours.js";
+import { shadesOf, tintedElement } from "../shared/colours.js";
 import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { opensElsewhere } from "../shared/input.js";
@@ -21,7 +21,7 @@ import { galleryPicture } from "./picture.js";
 // Width of the saved picture, in CSS pixels.
 const WIDEST = 760;
 // Number of frames in which a page may still grow after the user returns to it.
-const GROWING = 40;
+const MAX_GROWING = 40;
 /** @type {{ top: number, back: boolean } | null} scroll position at the last followed link; whether Back followed */
 let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
@@ -39,12 +39,7 @@ class HeadGallery extends Component {
   constructor(parent) {
     super(parent, element("div", { class: "gallery" }));
     saveable(this.root, (width, theme) => galleryPicture(this.exhibits, width, theme, this.shades), { widest: WIDEST });
-    this.endSteps = onStep((by) => this.step(by));
-  }
-
-  close() {
-    this.endSteps();
-    super.close();
+    this.leaving.push(onStep((by) => this.step(by)));
   }
 
   /**
@@ -60,7 +55,7 @@ class HeadGallery extends Component {
     this.root.replaceChildren(...exhibits.map((exhibit, number) => this.card(exhibit, number)));
     this.step(0);
     this.root.dataset.drawn = "gallery";
-    if (left?.back) this.scrollTo(left.top, GROWING);
+    if (left?.back) this.scrollTo(left.top, MAX_GROWING);
     left = null;
   }
 
@@ -109,7 +104,7 @@ class HeadGallery extends Component {
    */
   sentence(example, place) {
     const { before, looking, after, direction, words, about } = example;
-    const strip = words.map(({ label, weight, aim }) => tinted("span",
+    const strip = words.map(({ label, weight, aim }) => tintedElement("span",
       { class: aim ? "word aim" : "word", dir: "auto", title: `${label}: ${weight.toFixed(4)}` }, this.shades, weight, label));
     return this.link(example, place, element("span", { class: "looks" }, before, element("b", { dir: "auto" }, looking), after),
       element("span", { class: "strip", dir: direction, "aria-hidden": "true" }, ...strip), element("span", { class: "about" }, about));

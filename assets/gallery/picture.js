@@ -2,7 +2,7 @@
 
 import { Sheet } from "../figures/sheet.js";
 import { CHOSEN_COLOUR, css, inkOn, SHADES } from "../shared/colours.js";
-import { apart } from "../shared/direction.js";
+import { isolatedIfMirrored } from "../shared/direction.js";
 import { textWidth } from "../shared/ruler.js";
 /** @import { Colour, Theme } from "../shared/colours.js" */
 /** @import { ExhibitCard, Strip } from "./gallery.js" */
@@ -25,7 +25,7 @@ export function galleryPicture(exhibits, width, theme, shades) {
     sheet.write(head.label + numbers);
     for (const { before, looking, after, direction, words, about } of examples) {
       sheet.y += CARD.inside;
-      sheet.write(before + apart(looking) + after);
+      sheet.write(before + isolatedIfMirrored(looking) + after);
       sheet.row(words.map((word) => wordBox(word, shades)), CARD.word, CARD.space, direction);
       sheet.y += CARD.space;
       sheet.write(about);

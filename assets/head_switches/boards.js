@@ -10,11 +10,11 @@
  * @param {Board} board
  * @param {number} layer
  */
-export function namesOfRow({ kind, heads }, layer) {
+export function headNamesOfRow({ kind, heads }, layer) {
   return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
 }
 
 /** @param {Board} board */
-export function namesOf(board) {
-  return Array.from({ length: board.layers }, (_, layer) => namesOfRow(board, layer)).flat();
+export function headNamesOf(board) {
+  return Array.from({ length: board.layers }, (_, layer) => headNamesOfRow(board, layer)).flat();
 }

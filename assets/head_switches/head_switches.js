@@ -6,7 +6,7 @@ import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
-import { namesOf, namesOfRow } from "./boards.js";
+import { headNamesOf, headNamesOfRow } from "./boards.js";
 import { switchesPicture } from "./picture.js";
 /** @import { Board } from "./boards.js" */
 
@@ -42,7 +42,7 @@ class HeadSwitches extends Component {
     this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
-      button("Invert", "Keep only the heads that are off now", () => this.swap()),
+      button("Invert", "Keep only the heads that are off now", () => this.invert()),
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
@@ -60,7 +60,7 @@ class HeadSwitches extends Component {
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
     if (!this.sent.length) {
       // Opens the board of a head that was switched elsewhere, by an example or a link.
-      const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
+      const [switched] = boards.flatMap(headNamesOf).filter((name) => received.has(name) && !this.off.has(name));
       if (switched) {
         [this.open] = switched.split(".");
         this.current = switched;
@@ -88,7 +88,7 @@ class HeadSwitches extends Component {
   closed(board) {
     const { kind, title, layers, heads, picture } = board;
     const overview = element("span", { class: "overview", "aria-hidden": "true", style: `--heads: ${heads}; aspect-ratio: ${heads} / ${layers}` },
-      ...namesOf(board).map((name) => element("span", { "data-of": name })));
+      ...headNamesOf(board).map((name) => element("span", { "data-of": name })));
     overview.style.backgroundImage = `url(${picture})`;
     return element("section", { "data-kind": kind }, element("h4", {}, element("button", {
       type: "button", class: "closed", "aria-expanded": "false", onclick: () => this.openBoard(kind),
@@ -98,7 +98,7 @@ class HeadSwitches extends Component {
   /** @param {string} kind */
   openBoard(kind) {
     this.open = kind;
-    const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
+    const names = this.boards.filter((board) => board.kind === kind).flatMap(headNamesOf);
     const current = names.find((name) => this.off.has(name)) ?? names[0];
     this.fill();
     // The pressed button no longer exists, so the focus moves to the current head of the opened board.
@@ -114,7 +114,7 @@ class HeadSwitches extends Component {
     const several = (text, label, names) => element("button", {
       type: "button", class: "several", tabindex: -1, "aria-label": label, title: label, onclick: () => this.toggle(names),
     }, text);
-    const rows = Array.from({ length: layers }, (_, layer) => namesOfRow(board, layer));
+    const rows = Array.from({ length: layers }, (_, layer) => headNamesOfRow(board, layer));
     const grid = element("div", { class: "grid", role: "group", "aria-label": title, style: `--heads: ${heads}` },
       several("all", `Switch all of ${title}`, rows.flat()),
       ...rows[0].map((_, head) => several(String(head + 1), `Switch head ${head + 1} of every layer`, rows.map((row) => row[head]))));
@@ -147,8 +147,8 @@ class HeadSwitches extends Component {
     this.change(names, names.some((name) => !this.off.has(name)));
   }
 
-  swap() {
-    const all = this.boards.flatMap(namesOf);
+  invert() {
+    const all = this.boards.flatMap(headNamesOf);
     const swapped = all.filter((name) => !this.off.has(name));
     this.off = new Set(swapped);
     this.tell();
@@ -156,9 +156,9 @@ class HeadSwitches extends Component {
 
   /** Switches the current head on and all other heads of its board off. */
   keepCurrent() {
-    const board = this.boards.find((each) => namesOf(each).includes(this.current));
+    const board = this.boards.find((each) => headNamesOf(each).includes(this.current));
     if (!board) return;
-    this.off = new Set([...this.off, ...namesOf(board)]);
+    this.off = new Set([...this.off, ...headNamesOf(board)]);
     this.off.delete(this.current);
     this.tell();
   }
@@ -184,7 +184,7 @@ class HeadSwitches extends Component {
 
   /** @param {Set<string>} heads */
   written(heads) {
-    return this.boards.flatMap(namesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
+    return this.boards.flatMap(headNamesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
   }
 
   /** @param {string} name */
@@ -194,7 +194,7 @@ class HeadSwitches extends Component {
   }
 
   draw() {
-    const all = this.boards.flatMap(namesOf);
+    const all = this.boards.flatMap(headNamesOf);
     const own = all.filter((name) => name.startsWith(`${this.open}.`));
     if (!own.includes(this.current)) this.current = own.find((name) => this.off.has(name)) ?? own[0] ?? "";
     for (const head of this.heads()) {
@@ -206,7 +206,7 @@ class HeadSwitches extends Component {
     const stop = this.heads().find((head) => head.dataset.head === this.current);
     if (stop) stop.tabIndex = 0;
     for (const [at, section] of [...this.place.children].entries()) {
-      const names = namesOf(this.boards[at]), off = names.filter((name) => this.off.has(name)).length;
+      const names = headNamesOf(this.boards[at]), off = names.filter((name) => this.off.has(name)).length;
       const says = section.querySelector(".closed .off");
       if (says) says.textContent = off ? `${off} of ${names.length} ${this.changed}` : "all on";
       for (const one of section.querySelectorAll("[data-of]")) {

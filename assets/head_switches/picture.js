@@ -2,7 +2,7 @@
 
 import { CHOSEN_COLOUR } from "../shared/colours.js";
 import { drawingContext } from "../shared/ruler.js";
-import { namesOfRow } from "./boards.js";
+import { headNamesOfRow } from "./boards.js";
 /** @import { Picture } from "../figures/svg_file.js" */
 /** @import { Theme } from "../shared/colours.js" */
 /** @import { Surface } from "../shared/surface.js" */
@@ -60,7 +60,7 @@ function drawBoard(surface, board, image, off, side, theme) {
   const shown = side - BOARD.space;
   for (let layer = 0; layer < layers; layer++) {
     surface.text(left - 8, top + (layer + 0.5) * side, String(layer + 1), { ...style, anchor: "end" });
-    namesOfRow(board, layer).forEach((name, head) => {
+    headNamesOfRow(board, layer).forEach((name, head) => {
       const [x, y] = [left + head * side, top + layer * side];
       surface.image(x, y, shown, shown, cutOut(image, board, layer, head, off.has(name)));
       surface.frame(x, y, shown, shown, off.has(name) ? CHOSEN_COLOUR : theme.border, off.has(name) ? 2 : 1);

@@ -9,7 +9,7 @@ import { slidesDialog } from "./slides.js";
 /** @import { LectureAct, LectureMessage } from "./slides.js" */
 
 // Milliseconds that the controls stay on a presented page after the pointer has moved.
-const AWAKE = 2500;
+const CONTROLS_DURATION = 2500;
 // Keys that a clicker and a keyboard send in lecture mode.
 /** @type {Record<string, "next" | "previous" | "blank" | "code" | "leave">} */
 const LECTURE_KEYS = {
@@ -173,7 +173,7 @@ class Lecture extends Component {
     const target = path[0];
     if (target instanceof Element && target.matches(IN_CONTROL)) return;
     const dialog = path.find((node) => node instanceof HTMLDialogElement);
-    const taken = this.black.open ? this.uncover(event) : !(dialog && dialog !== this.code) && this.meant(event, target);
+    const taken = this.black.open ? this.uncover(event) : !(dialog && dialog !== this.code) && this.belongsToControl(event, target);
     if (!taken) return;
     event.preventDefault();
     event.stopPropagation();
@@ -194,7 +194,7 @@ class Lecture extends Component {
    * @param {KeyboardEvent} event
    * @param {EventTarget} target
    */
-  meant({ key }, target) {
+  belongsToControl({ key }, target) {
     // The buttons of a lesson react to a clicker's keys; on a laptop without these keys, the arrow keys replace them.
     const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
     if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
@@ -226,7 +226,7 @@ class Lecture extends Component {
   wake() {
     this.root.classList.add("awake");
     clearTimeout(this.dozing);
-    this.dozing = setTimeout(() => this.root.classList.remove("awake"), AWAKE);
+    this.dozing = setTimeout(() => this.root.classList.remove("awake"), CONTROLS_DURATION);
   }
 }
 

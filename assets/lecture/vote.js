@@ -11,8 +11,8 @@ import { Component, mount } from "../shared/mount.js";
 /** @import { ShownVote } from "../vote/phone.js" */
 
 // Milliseconds between two requests, so that the bars of a hundred phones rise in a few steps; and until a retry.
-const PAUSE = 150;
-const AGAIN = 2000;
+const REQUEST_INTERVAL = 150;
+const RETRY_DELAY = 2000;
 
 class Vote extends Component {
   /** @type {VoteMessage | undefined} */
@@ -59,13 +59,13 @@ class Vote extends Component {
     this.following?.abort();
     const { signal } = this.following = new AbortController();
     while (!signal.aborted) {
-      let pause = PAUSE;
+      let pause = REQUEST_INTERVAL;
       try {
         const { stage = "", voters = 0 } = this.state ?? {};
         const answer = await fetch(`${this.path}/state?stage=${stage}&voters=${voters}`, { signal });
         this.take(await answer.json());
       } catch {
-        pause = AGAIN;
+        pause = RETRY_DELAY;
       }
       await new Promise((done) => { setTimeout(done, pause); });
     }

@@ -2,7 +2,7 @@
 // link to a page that shows more.
 
 import { onStep } from "../shared/clicker.js";
-import { shadesOf, tinted } from "../shared/colours.js";
+import { shadesOf, tintedElement } from "../shared/colours.js";
 import { clamped } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
@@ -31,12 +31,12 @@ import { transport, transportButton } from "../shared/transport.js";
 
 // Durations in milliseconds: of the whole film, of a token's movement to its place in the next frame, and between new
 // cells.
-const WHOLE = 60_000;
-const MOVE = 700;
-const AFTER = 45;
+const FILM_DURATION = 60_000;
+const MOVE_DURATION = 700;
+const CELL_DELAY = 45;
 
 /** @param {number} count of frames */
-export const paceOf = (count) => WHOLE / count;
+export const paceOf = (count) => FILM_DURATION / count;
 
 /**
  * Returns the frame that a key leads to, from 0; undefined for other keys.
@@ -64,7 +64,7 @@ function lineOf({ name, palette, cells }, dir) {
       const inside = [...(label ? [element("span", { dir: "auto" }, label)] : []), element("small", {}, number)];
       const attributes = { class: `cell ${mark}`, "data-key": key };
       if (tint === undefined) return element("li", attributes, ...inside);
-      const cell = tinted("li", attributes, shades, tint, ...(vector ? [] : [element("i")]), ...inside);
+      const cell = tintedElement("li", attributes, shades, tint, ...(vector ? [] : [element("i")]), ...inside);
       cell.style.setProperty("--tint", String(tint));
       return cell;
     })));
@@ -96,14 +96,7 @@ export class SentenceFilm extends Component {
     this.root.append(this.transport, this.title, this.says, this.lines, this.more);
     openLinks(this);
     this.root.onkeydown = (event) => this.press(event);
-    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    super.close();
+    this.leaving.push(onStep((by) => this.step(by), { amongSlides: true }), () => this.player.close(), () => this.synced.leave());
   }
 
   /** @param {FilmMessage} data */
@@ -205,7 +198,7 @@ export class SentenceFilm extends Component {
       const { left, top } = places[index];
       cell.animate(from ? [{ transform: `translate(${from.left - left}px, ${from.top - top}px)` }, { transform: "none" }]
         : [{ opacity: 0 }, { opacity: 1 }],
-      { duration: MOVE, easing: "ease-in-out", delay: from ? 0 : AFTER * index, fill: "backwards" });
+      { duration: MOVE_DURATION, easing: "ease-in-out", delay: from ? 0 : CELL_DELAY * index, fill: "backwards" });
     });
   }
 }

@@ -12,7 +12,7 @@ import { Component, mount } from "../shared/mount.js";
  * @typedef {{ text: string, given: boolean, at: number, count: number, said: string, asked: number,
  *   limit: number }} ListMessage
  */
-const KEPT = "my_sentences";
+const STORAGE_KEY = "my_sentences";
 
 class SentenceList extends Component {
   /** @type {ListMessage | undefined} */
@@ -95,14 +95,14 @@ class SentenceList extends Component {
 /** @param {string} text */
 function keep(text) {
   try {
-    sessionStorage.setItem(KEPT, text);
+    sessionStorage.setItem(STORAGE_KEY, text);
   } catch { /* Storage is full or forbidden. */ }
 }
 
 /** @returns {string} */
 function kept() {
   try {
-    return sessionStorage.getItem(KEPT) ?? "";
+    return sessionStorage.getItem(STORAGE_KEY) ?? "";
   } catch {
     return "";
   }

@@ -1,6 +1,6 @@
 // A lecturer's clicker. Components are separate files, so the lecture's controls reach the figures by events.
 
-const LEFT = "lectureleave";
+const LEAVE_EVENT = "lectureleave";
 
 /** @typedef {{ by: number, slides: boolean }} LectureStep 1, or -1 for back; whether there are more slides */
 
@@ -15,7 +15,7 @@ export function stepFigure(by, slides) {
 
 /** Announces that another slide was requested, so that figures of this slide discard what they have not sent. */
 export function leaveSlide() {
-  dispatchEvent(new Event(LEFT));
+  dispatchEvent(new Event(LEAVE_EVENT));
 }
 
 /**
@@ -23,8 +23,8 @@ export function leaveSlide() {
  * @returns {() => void} stops it
  */
 export function onLeaveSlide(cancel) {
-  addEventListener(LEFT, cancel);
-  return () => removeEventListener(LEFT, cancel);
+  addEventListener(LEAVE_EVENT, cancel);
+  return () => removeEventListener(LEAVE_EVENT, cancel);
 }
 
 /**

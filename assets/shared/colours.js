@@ -88,7 +88,7 @@ export function isLight([r, g, b]) {
  * Returns the red, green, blue and opacity of any CSS colour.
  * @param {string} colour
  */
-export function painted(colour) {
+export function canvasColour(colour) {
   const probe = drawingContext(new OffscreenCanvas(1, 1), { willReadFrequently: true });
   probe.fillStyle = colour;
   probe.fillRect(0, 0, 1, 1);
@@ -104,7 +104,7 @@ export function painted(colour) {
  * @param {number} value
  * @param {(Node | string)[]} children
  */
-export function tinted(name, attributes, shades, value, ...children) {
+export function tintedElement(name, attributes, shades, value, ...children) {
   const shade = shades[Math.round(Math.min(1, Math.max(0, value)) * (SHADES - 1))];
   const made = element(name, attributes, ...children);
   made.style.setProperty("--shade", css(shade));

@@ -32,13 +32,13 @@ export function isolated(string) {
  * A string within a sentence. If it runs from right to left, it does not reorder the numbers after it.
  * @param {string} string
  */
-export const apart = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
+export const isolatedIfMirrored = (string) => (RIGHT_TO_LEFT.test(string) ? `\u2068${string}\u2069` : string);
 
 /**
  * Returns the isolated string between quotation marks.
  * @param {string} label
  */
-export const quote = (label) => `“${apart(label)}”`;
+export const quote = (label) => `“${isolatedIfMirrored(label)}”`;
 
 // The side of its point on which a string is drawn, whatever its direction. In canvas and SVG, the meaning of start and
 // end depends on the direction.

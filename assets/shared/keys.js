@@ -1,5 +1,6 @@
 // The keyboard: the list of keys, and a test of whether a key press is meant for a component.
 
+import { clamped } from "./controls.js";
 import { element } from "./element.js";
 
 /**
@@ -19,6 +20,20 @@ export function keysDialog(keys) {
 export function keysButton(showKeys) {
   return element("button", { type: "button", class: "help", title: "Keys (key ?)", onclick: showKeys }, "Keys");
 }
+
+/**
+ * Returns the actions of the keys that choose a layer and a head.
+ * @param {{ layer: number, head: number }} at
+ * @param {{ layers: number, heads: number }} counts
+ * @param {(part: { layer?: number, head?: number }) => void} change
+ * @returns {Record<string, () => void>}
+ */
+export const headKeys = ({ layer, head }, { layers, heads }, change) => ({
+  "[": () => change({ layer: clamped(layer - 1, layers) }),
+  "]": () => change({ layer: clamped(layer + 1, layers) }),
+  ",": () => change({ head: clamped(head - 1, heads) }),
+  ".": () => change({ head: clamped(head + 1, heads) }),
+});
 
 /**
  * Returns whether a component may handle a key press: not if it is for a control, the browser or the list of keys.

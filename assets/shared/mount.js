@@ -17,6 +17,8 @@
 export class Component {
   /** @type {Server} */
   server;
+  /** @type {(() => void)[]} what is done when the component leaves the page */
+  leaving = [];
 
   /**
    * @param {HTMLElement | ShadowRoot} parent
@@ -28,6 +30,7 @@ export class Component {
   }
 
   close() {
+    for (const leave of this.leaving) leave();
     this.root.remove();
   }
 }
@@ -45,11 +48,7 @@ export class PaintedComponent extends Component {
   constructor(parent, root) {
     super(parent, root);
     this.resizing.observe(root);
-  }
-
-  close() {
-    this.resizing.disconnect();
-    super.close();
+    this.leaving.push(() => this.resizing.disconnect());
   }
 
   draw() {

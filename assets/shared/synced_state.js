@@ -4,7 +4,7 @@ import { onLeaveSlide } from "./clicker.js";
 /** @import { Server } from "./mount.js" */
 
 // Delay in milliseconds: long enough that holding an arrow key sends one message, short enough to seem immediate.
-const TELL_AFTER = 250;
+const SEND_DELAY = 250;
 
 /**
  * A state of a component that the server holds as well.
@@ -58,7 +58,7 @@ export class SyncedState {
   }
 
   // Sends only the latest state, once for all changes before.
-  send(after = TELL_AFTER) {
+  send(after = SEND_DELAY) {
     this.cancel();
     this.timer = setTimeout(() => {
       const state = this.current();

@@ -39,7 +39,7 @@ function remember(name, draft) {
  * @param {string} name
  * @returns {Draft | undefined}
  */
-function recall(name) {
+function draftOf(name) {
   try {
     return JSON.parse(sessionStorage.getItem(name) ?? "null") ?? remembered.get(name);
   } catch {
@@ -57,7 +57,11 @@ export class TextBox extends Component {
   constructor(parent) {
     super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
-    this.input = element("input", { type: "text", autocomplete: "off", dir: "auto", oninput: () => this.keep() });
+    // A text area, because its line wraps on a phone. Like a box for one line, it has no line breaks.
+    this.input = element("textarea", { rows: 1, autocomplete: "off", dir: "auto", oninput: () => {
+      this.fill(this.input.value);
+      this.keep();
+    } });
     this.button = element("button", { type: "submit" });
     this.root.append(element("label", { class: "field" }, this.label, this.input), this.button);
     this.root.onsubmit = (event) => {
@@ -67,6 +71,10 @@ export class TextBox extends Component {
     // Keeps typed letters from the page, which would treat them as shortcuts.
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
+      if (event.key === "Enter" && event.target === this.input && !event.isComposing) {
+        event.preventDefault();
+        this.send();
+      }
     };
   }
 
@@ -85,14 +93,21 @@ export class TextBox extends Component {
     // A restarted server counts its requests from 0 again.
     const asked = before && data.asked > before.asked;
     if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
-    const draft = before ? null : recall(data.name);
+    const draft = before ? null : draftOf(data.name);
     if (draft && draft.text === data.text && draft.belongs === data.belongs) {
-      this.input.value = draft.typed;
+      this.fill(draft.typed);
     } else if (data.text !== this.sent || asked) {
-      this.input.value = data.text;
+      this.fill(data.text);
     }
     this.sent = null;
     this.keep();
+  }
+
+  /** @param {string} text */
+  fill(text) {
+    const line = text.replace(/\s*[\r\n]\s*/g, " ");
+    // An assignment of the same text would move the cursor to the end.
+    if (line !== this.input.value) this.input.value = line;
   }
 
   keep() {

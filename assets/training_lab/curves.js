@@ -144,7 +144,7 @@ export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
  * @param {number} bottom
  * @param {number} apart
  */
-export function spread(places, top, bottom, apart) {
+export function spreadLabels(places, top, bottom, apart) {
   const order = places.map((_, index) => index).sort((a, b) => places[a] - places[b]);
   const fitting = Math.min(apart, (bottom - top) / Math.max(1, places.length - 1));
   /** @type {number[]} */
@@ -233,7 +233,7 @@ function drawCurveNames(surface, curves, place, { top, bottom, x }, theme) {
   // If there is no room for all names, only thick lines are named.
   const crowded = named.length > (bottom - top) / LABEL_LINE + 1;
   const shown = crowded ? named.filter(({ curve }) => curve.thickness > 2) : named;
-  const places = spread(shown.map(({ y }) => y), top, bottom, LABEL_LINE);
+  const places = spreadLabels(shown.map(({ y }) => y), top, bottom, LABEL_LINE);
   shown.forEach(({ curve: { name, colour, thickness } }, index) => {
     surface.rect(x, places[index] - 1.5, 10, 3, colour || theme.text);
     surface.text(x + 14, places[index], name, { size: SMALL_SIZE, fill: theme.text, bold: thickness > 2 });

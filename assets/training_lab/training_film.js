@@ -21,9 +21,9 @@ import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } fr
 /** @import { FilmKind, FilmView } from "./film.js" */
 
 // Duration of a snapshot in milliseconds: a hundred snapshots take ten seconds.
-const FRAME = 100;
+const FRAME_DURATION = 100;
 // Number of snapshots that a press of a lecturer's clicker moves by.
-const CLICK = 5;
+const CLICK_TOLERANCE = 5;
 
 class TrainingFilm extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} the bytes as they arrived */
@@ -33,7 +33,7 @@ class TrainingFilm extends PaintedComponent {
   /** @type {FilmView} */
   view;
   player = new Player({
-    count: () => this.film.count, at: () => this.film.indexOf(this.view), pace: () => FRAME,
+    count: () => this.film.count, at: () => this.film.indexOf(this.view), pace: () => FRAME_DURATION,
     show: (index) => { this.view.moment = this.momentOf(index); this.draw(); },
     changed: () => { if (this.player.playing) this.draw(); else this.look({}); },
   });
@@ -64,15 +64,8 @@ class TrainingFilm extends PaintedComponent {
     this.events = element("ol", { class: "events", "aria-label": "What happened" });
     this.root.append(bar, this.numbers, this.place, this.curves, this.bars, this.events);
     saveable(this.root, (width, theme) => this.picture(width, theme));
-    this.endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK * by); });
-  }
-
-  close() {
-    this.endSteps();
-    this.player.close();
-    this.synced.leave();
-    this.maps.close();
-    super.close();
+    const endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK_TOLERANCE * by); });
+    this.leaving.push(endSteps, () => this.player.close(), () => this.synced.leave(), () => this.maps.close());
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */

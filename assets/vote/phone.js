@@ -11,10 +11,10 @@ import { element } from "../shared/element.js";
  */
 
 // Milliseconds until a phone asks again after it lost its connection.
-const AGAIN = 2000;
+const RETRY_DELAY = 2000;
 const STORE = "attention-atlas-vote";
 const place = /** @type {HTMLElement} */ (document.querySelector("#vote"));
-const own = remembered();
+const own = storedBallot();
 /** @type {ShownVote | undefined} */
 let shown;
 
@@ -23,7 +23,7 @@ let shown;
  * not create a second voter.
  * @returns {{ voter: string, vote?: number, choice?: number }}
  */
-function remembered() {
+function storedBallot() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const fresh = { voter: [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("") };
   try {
@@ -107,11 +107,11 @@ async function follow() {
       shown = state;
       if (!same) draw();
       // A server with too many phones answers at once.
-      else await pause(AGAIN);
+      else await pause(RETRY_DELAY);
     } catch {
       say("No connection. Trying again …");
       shown = undefined;
-      await pause(AGAIN);
+      await pause(RETRY_DELAY);
     }
   }
 }

@@ -49,7 +49,7 @@ def theme(root: str = ":root", *, dark: str = "") -> str:
 
 
 def template(entry: str, body: str) -> str:
-    """Return an HTML document with a placeholder for the data, which `filled` replaces.
+    """Return an HTML document with a placeholder for the data, which `fill` replaces.
 
     Args:
         entry: module in assets/, without ".js", that draws the content; it runs after all other modules.
@@ -71,7 +71,7 @@ def template(entry: str, body: str) -> str:
 """
 
 
-def filled(document: str, content: Mapping[str, Any]) -> str:
+def fill(document: str, content: Mapping[str, Any]) -> str:
     """Insert the data into a document as JSON, with "<" escaped, because a text may contain a script end tag."""
     return document.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)
 
@@ -102,4 +102,4 @@ def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> 
             for each, message in messages.items()
         ],
     }
-    return filled(TEMPLATE, content)
+    return fill(TEMPLATE, content)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attention_atlas.browser.token_labels import bare, group_label, token_label
+from attention_atlas.browser.token_labels import group_label, label_without_space, token_label
 from transformer.analysis.view import Axes
-from transformer.analysis.words import parted
+from transformer.analysis.words import is_word_border
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
 # Display names of the attention kinds, which are also the titles of their pages.
 TITLES: dict[Kind, str] = {"encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention"}
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
-FROM = "from: the {} that looks"
-TO = "to: the {} looked at"
-SECONDS = "second of the sound"
+ROW_TITLE = "from: the {} that looks"
+COLUMN_TITLE = "to: the {} looked at"
+SECONDS_TITLE = "second of the sound"
 # Stands for the part of a word that another row predicts.
-CUT = "…"
+ELLIPSIS = "…"
 
 
 def head_name(number: int, heads: int) -> str:
@@ -49,13 +49,13 @@ def output_label(axes: Axes, row: int) -> str:
     tokens = axes.predicted[row]
     if not axes.words:
         return token_label(tokens[0], axes.row_text)
-    written = [token for token in tokens if not token.special]
+    ordinary = [token for token in tokens if not token.special]
     labels = []
-    if written:
+    if ordinary:
         following = axes.predicted[row + 1][:1] if row + 1 < len(axes.predicted) else ()
-        before = CUT if _within_word(written[0], axes.row_text) else ""
-        after = CUT if following and _within_word(following[0], axes.row_text) else ""
-        labels = [before + group_label(written, axes.row_text, words=True) + after]
+        before = ELLIPSIS if _within_word(ordinary[0], axes.row_text) else ""
+        after = ELLIPSIS if following and _within_word(following[0], axes.row_text) else ""
+        labels = [before + group_label(ordinary, axes.row_text, words=True) + after]
     return " ".join([*labels, *(token_label(token, axes.row_text) for token in tokens if token.special)])
 
 
@@ -67,7 +67,7 @@ def _within_word(token: Token, text: str) -> bool:
     if not 0 < start < end:
         return False
     before, first = text[start - 1], text[start]
-    return before.isalnum() and first.isalnum() and not parted(before, first)
+    return before.isalnum() and first.isalnum() and not is_word_border(before, first)
 
 
 def column_labels(axes: Axes) -> list[str]:
@@ -78,24 +78,30 @@ def column_labels(axes: Axes) -> list[str]:
 def titles(words: bool, rows: Sequence[Token] = (), columns: Sequence[Token] = ()) -> tuple[str, str]:
     """Return the titles of the row axis and the column axis; for sound, columns are seconds."""
     size = "word" if words else "token"
-    of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))
-    return FROM.format(of_rows), TO.format(of_columns)
+    of_rows, of_columns = (SECONDS_TITLE if side and side[0].role == "frame" else size for side in (rows, columns))
+    return ROW_TITLE.format(of_rows), COLUMN_TITLE.format(of_columns)
 
 
-def disambiguated(labels: Iterable[str]) -> list[str]:
+def disambiguate(labels: Iterable[str]) -> list[str]:
     """Return the labels; of labels that read alike in a sentence, the second and later ones get a number.
 
     Labels must differ: a browser identifies a clicked button by its label, and a user looks for the word that a
     sentence mentions.
     """
-    seen: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    numbered = []
     for label in labels:
-        seen[bare(label)] += 1
-        found.append(label if seen[bare(label)] == 1 else f"{label} ({seen[bare(label)]})")
-    return found
+        counts[label_without_space(label)] += 1
+        numbered.append(
+            label if counts[label_without_space(label)] == 1 else f"{label} ({counts[label_without_space(label)]})"
+        )
+    return numbered
 
 
 def place_of(labels: Sequence[str], at: int) -> str:
     """Return the position to add to a label in a sentence; "" if the label is unique on its axis."""
-    return f" (position {at + 1})" if [bare(each) for each in labels].count(bare(labels[at])) > 1 else ""
+    return (
+        f" (position {at + 1})"
+        if [label_without_space(label) for label in labels].count(label_without_space(labels[at])) > 1
+        else ""
+    )

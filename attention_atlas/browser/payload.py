@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from attention_atlas.browser.wire import codes, pack
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.trace import Kind, Trace
 
@@ -56,8 +56,8 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
     Returns:
         Number of doublings, uint8 [..., R], 0 to MAX_DOUBLINGS.
     """
-    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
-    return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
+    sums = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MAX_DOUBLINGS)
+    return np.maximum(np.floor(-np.log2(sums)), 0).astype(np.uint8)
 
 
 def payload(
@@ -123,10 +123,10 @@ def browser_payload(
         beside: whether text is next to the browser, so that the browser must not fill the screen.
         also: names of heads, in addition to those that the metrics give.
     """
-    kind, asked = metrics.kind, dict(choice)
-    if asked["layer"] < 0 and asked["head"] < 0:
-        telling = telling_head(trace, metrics)
-        asked |= {"layer": telling.layer, "head": telling.head}
+    kind, opened = metrics.kind, dict(choice)
+    if opened["layer"] < 0 and opened["head"] < 0:
+        telling = clearest_head(trace, metrics)
+        opened |= {"layer": telling.layer, "head": telling.head}
     # Without a toolbar, the user cannot request another arrangement.
     only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
     return payload(
@@ -137,11 +137,11 @@ def browser_payload(
             "glance": glance,
             "quiet": quiet,
             "beside": beside,
-            "asked": {"number": number, "choice": asked},
+            "asked": {"number": number, "choice": opened},
             # "texts" holds the text as typed, for exported numbers; "shown" holds the text for display.
             "id": sentence_id(trace),
             "texts": {"source": trace.source_text, "target": trace.target_text},
-            "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
+            "shown": {"source": displayable(trace.source_text), "target": displayable(trace.target_text)},
             "names": [
                 ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
                 for layer, heads in enumerate(head_names(metrics))
@@ -168,12 +168,12 @@ def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
     """Return a metric's values for all heads, and the value at which a bar is full; null where the metric does not
     apply.
     """
-    known = values[~np.isnan(values)]
+    finite = values[~np.isnan(values)]
     return {
         "key": metric.name,
         "name": metric.title,
         "unit": metric.unit,
-        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
+        "most": metric.high or max(float(finite.max(initial=0.0)), 1e-9),
         "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
     }
 

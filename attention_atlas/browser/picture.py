@@ -22,7 +22,7 @@ CHARACTER = 7
 MAX_CHARACTERS = 26
 LEVELS = 32
 COLUMN_ANGLE = -50
-KEY = "Each row attends to the columns; dark is 0, yellow is 1."
+CAPTION = "Each row attends to the columns; dark is 0, yellow is 1."
 
 
 def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
@@ -33,14 +33,14 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
         choice: values for "layer", "head", "words" and "hide", as in `attention_atlas.browser.payload.CHOICE`.
     """
     view = view_of(trace, kind, words=choice["words"], special=not choice["hide"])
-    rows, columns = (list(map(_short, labels(view.axes))) for labels in (row_labels, column_labels))
+    rows, columns = (list(map(_shorten, labels(view.axes))) for labels in (row_labels, column_labels))
     high, wide = min(CELL, HEIGHT / len(rows)), min(CELL, WIDTH / len(columns))
     title = _title(kind, choice)
     left, top = _width(rows) + 12, 0.8 * _width(columns) + 44
     right, bottom = left + wide * len(columns), top + high * len(rows)
-    width, height = max(right + 0.7 * _width(columns[-1:]), CHARACTER * len(KEY)) + 12, bottom + 30
-    middles = [(row, top + (row + 0.5) * high + 4) for row in _apart(rows, high)]
-    centres = [(column, left + (column + 0.5) * wide) for column in _apart(columns, wide)]
+    width, height = max(right + 0.7 * _width(columns[-1:]), CHARACTER * len(CAPTION)) + 12, bottom + 30
+    middles = [(row, top + (row + 0.5) * high + 4) for row in _label_positions(rows, high)]
+    centres = [(column, left + (column + 0.5) * wide) for column in _label_positions(columns, wide)]
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -60,7 +60,7 @@ def picture(trace: Trace, kind: Kind, choice: Mapping[str, Any]) -> str:
             f'<g transform="translate({left:.1f} {top:.1f}) scale({wide:.3f} {high:.3f})" '
             'shape-rendering="crispEdges">',
             _cells(view.weights[choice["layer"], choice["head"]], view.mask),
-            f'</g><text x="12" y="{bottom + 20:.1f}">{KEY}</text></svg>',
+            f'</g><text x="12" y="{bottom + 20:.1f}">{CAPTION}</text></svg>',
         ]
     )
 
@@ -90,7 +90,7 @@ def _cells(weights: np.ndarray, mask: np.ndarray) -> str:
     return "".join(f'<path stroke="{colours[level]}" d="{"".join(lines)}"/>' for level, lines in sorted(paths.items()))
 
 
-def _short(label: str) -> str:
+def _shorten(label: str) -> str:
     label = label.removeprefix("in: ").replace(" → out: ", " → ")
     return label if len(label) <= MAX_CHARACTERS else f"{label[: MAX_CHARACTERS - 1]}…"
 
@@ -101,6 +101,6 @@ def _width(labels: Sequence[str]) -> int:
     return CHARACTER * max(wide, default=0)
 
 
-def _apart(labels: Sequence[str], size: float) -> range:
+def _label_positions(labels: Sequence[str], size: float) -> range:
     """Return the positions of every n-th label, with the smallest n at which labels do not overlap."""
     return range(0, len(labels), int(np.ceil(LINE / size)))

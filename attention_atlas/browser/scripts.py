@@ -20,17 +20,17 @@ EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
 DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
 # assets/shared/glossary.js contains this placeholder for the glossary's explanations.
-NO_WORDS = "GLOSSARY = {};"
+GLOSSARY_PLACEHOLDER = "GLOSSARY = {};"
 
 
 def script(entry: str) -> str:
     """Return a module and all its imports as one JavaScript module, with the entry module's default export."""
     *imported, last = modules(entry)
-    joined = "\n".join([*(DEFAULT.sub("", _stripped(module)) for module in imported), _stripped(last)])
-    if NO_WORDS not in joined:
+    joined = "\n".join([*(DEFAULT.sub("", _strip(module)) for module in imported), _strip(last)])
+    if GLOSSARY_PLACEHOLDER not in joined:
         return joined
     explained = {word: text for word, text in explanations().items() if f'"{word}"' in joined}
-    return joined.replace(NO_WORDS, f"GLOSSARY = {json.dumps(explained)};")
+    return joined.replace(GLOSSARY_PLACEHOLDER, f"GLOSSARY = {json.dumps(explained)};")
 
 
 def style(entry: str) -> str:
@@ -42,16 +42,16 @@ def style(entry: str) -> str:
 @cache
 def modules(entry: str) -> tuple[Path, ...]:
     """Return an entry module and all its imports in the order in which JavaScript runs them: imports first."""
-    found: dict[Path, None] = {}
+    ordered: dict[Path, None] = {}
 
     def visit(module: Path) -> None:
-        if module not in found:
+        if module not in ordered:
             for path in IMPORT.findall(_source(module)):
                 visit((module.parent / path).resolve())
-            found[module] = None
+            ordered[module] = None
 
     visit((ASSETS / f"{entry}.js").resolve())
-    return tuple(found)
+    return tuple(ordered)
 
 
 @cache
@@ -60,7 +60,7 @@ def _source(module: Path) -> str:
 
 
 @cache
-def _stripped(module: Path) -> str:
+def _strip(module: Path) -> str:
     """Return a module's source without imports, exports and comments; third-party libraries are unchanged."""
     source = _source(module)
     return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))

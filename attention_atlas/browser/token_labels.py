@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, has_shape, label_parts
+from transformer.text.vocabulary import LINE_SIGNS, SIGNS, TextVocabulary, is_visible, label_parts
 from transformer.values.tokens import Token
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
@@ -15,37 +15,37 @@ BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 # Invisible characters that can reverse the text after them: isolates, until they are closed, embeddings and overrides.
 ISOLATES = frozenset("\u2066\u2067\u2068")
-TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
+BIDI_CONTROLS = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
 RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
 
-def isolated(text: str) -> str:
+def isolate(text: str) -> str:
     """Return text for use within a sentence, isolated so that right-to-left text does not reorder the sentence."""
-    shown = visible(text)
-    backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
-    return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
+    label = displayable(text)
+    backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in label)
+    return f"{ISOLATE}{label}{END_OF_ISOLATE}" if backwards else label
 
 
-def visible(text: str) -> str:
+def displayable(text: str) -> str:
     """Return text of the same length for display; characters that would reverse neighbouring text become U+FFFD.
 
-    An isolate that is closed within the text, as by `isolated`, is kept, because an isolate cannot reverse text
+    An isolate that is closed within the text, as by `isolate`, is kept, because an isolate cannot reverse text
     outside.
     """
-    if TURNING.isdisjoint(text):
+    if BIDI_CONTROLS.isdisjoint(text):
         return text
-    shown, begun = list(text), []
+    characters, open_isolates = list(text), []
     for position, character in enumerate(text):
         if character in ISOLATES:
-            begun.append(position)
-        elif character == END_OF_ISOLATE and begun:
-            begun.pop()
-        elif character in TURNING:
-            shown[position] = REPLACEMENT
-    for position in begun:
-        shown[position] = REPLACEMENT
-    return "".join(shown)
+            open_isolates.append(position)
+        elif character == END_OF_ISOLATE and open_isolates:
+            open_isolates.pop()
+        elif character in BIDI_CONTROLS:
+            characters[position] = REPLACEMENT
+    for position in open_isolates:
+        characters[position] = REPLACEMENT
+    return "".join(characters)
 
 
 def token_label(token: Token, text: str) -> str:
@@ -58,10 +58,10 @@ def token_label(token: Token, text: str) -> str:
         text: text that the token's span refers to.
     """
     covered, spelling = label_parts(token, text)
-    return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
+    return f"{isolate(covered)} {displayable(spelling)}".lstrip(" ")
 
 
-def bare(label: str) -> str:
+def label_without_space(label: str) -> str:
     """Return a label for use within a sentence, without the mark for a preceding space."""
     return BEFORE_WORD.sub("", label)
 
@@ -77,6 +77,6 @@ def group_label(tokens: Sequence[Token], text: str, *, words: bool) -> str:
         return token_label(tokens[0], text)
     spans = [token.span for token in tokens if token.span is not None]
     covered = text[spans[0][0] : spans[-1][1]].strip(" ")
-    if not any(map(has_shape, covered)):
+    if not any(map(is_visible, covered)):
         return "".join(token_label(token, text) for token in tokens)
-    return visible(covered.translate(str.maketrans(LINE_SIGNS)))
+    return displayable(covered.translate(str.maketrans(LINE_SIGNS)))

@@ -12,7 +12,7 @@ import numpy as np
 # A weight w is sent as floor(60,000 w + 3), so every value with four decimal places has six codes. Rounding a received
 # weight then gives the four decimal places of the tensor, which steps of 1/65,535 would not.
 STEPS = 60_000
-PER_DECIMAL = 6
+STEPS_PER_DECIMAL = 6
 MASKED_CODE = 65_535
 LENGTH_BYTES = 4
 
@@ -27,7 +27,7 @@ def codes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
     Returns:
         Codes, uint16 [..., R, C]; MASKED_CODE where the mask is False.
     """
-    numbers = np.floor(weights.astype(np.float64) * STEPS + PER_DECIMAL / 2)
+    numbers = np.floor(weights.astype(np.float64) * STEPS + STEPS_PER_DECIMAL / 2)
     return np.where(mask, numbers, MASKED_CODE).astype(np.uint16)
 
 
@@ -44,7 +44,7 @@ def unframe(message: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(message[LENGTH_BYTES:end]), message[end:]
 
 
-def with_more(message: bytes, **more: Any) -> bytes:
+def with_fields(message: bytes, **more: Any) -> bytes:
     """Return a message with additional fields in the header, which must not be empty."""
     length = int.from_bytes(message[:LENGTH_BYTES], "little")
     added = json.dumps(more, allow_nan=False).encode("ascii")[1:-1] + b", "

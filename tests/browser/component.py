@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from attention_atlas.browser.html_file import TEMPLATE, filled
+from attention_atlas.browser.html_file import TEMPLATE, fill
 from attention_atlas.browser.labels import TITLES, column_labels, row_labels
 from attention_atlas.browser.payload import browser_payload
 from pages.ui.params.attention import AttentionParams
@@ -168,7 +168,7 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
             for each, data in kinds.items()
         ],
     }
-    return filled(TEMPLATE, content)
+    return fill(TEMPLATE, content)
 
 
 @contextmanager

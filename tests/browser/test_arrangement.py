@@ -41,6 +41,22 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("path", [path for path in PAGES if path != "/language_model"])
+def test_bet_is_above_the_map(reader, path):
+    # Not every sentence has a bet; the one that the page opens with has one.
+    reader.open(path)
+    reader.maps(1)
+    bet = reader.page.get_by_role("button", name="Bet:")
+    for accepted in (False, True):
+        if accepted:
+            bet.click()
+            bet = reader.page.locator(".st-key-bet")
+            expect(bet).to_be_visible()
+        reader.wait()
+        assert bet.bounding_box()["y"] < reader.page.locator(".atlas").first.bounding_box()["y"]
+
+
+@pytest.mark.thorough
 def test_tapping_a_head_on_a_phone_brings_it_into_view(browser, server):
     with window(browser, has_touch=True, viewport={"width": 390, "height": 844}) as page:
         page.goto(f"{server}/encoder_attention?{SENTENCE}&layer=1&head=1")

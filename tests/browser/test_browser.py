@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import telling_head
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
@@ -23,7 +23,7 @@ def test_attention_for_a_typed_sentence_is_shown_as_a_heatmap(reader, shipped):
     reader.see(shipped.trace("The cat sleeps on the sofa.").target_text)
     reader.choose("Cross attention")
     trace = shipped.trace("The cat sleeps on the sofa.")
-    telling = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
+    telling = clearest_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     reader.head(telling.layer + 1, telling.head + 1)
     reader.see("Strongest link")
     reader.has_typed("The cat sleeps on the sofa.")

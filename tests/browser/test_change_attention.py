@@ -121,3 +121,14 @@ def test_clicked_word_is_erased(reader):
     reader.page.get_by_text("Typed without them", exact=True).click()
     reader.see("I have a")
     expect(reader.page).to_have_url(re.compile("edit_erasure=left_out"), timeout=30_000)
+
+
+@pytest.mark.thorough
+def test_changed_translation_stays_in_view_on_a_phone(reader):
+    reader.resize(390, 844)
+    reader.open(PAGE)
+    reader.maps(1)
+    changed = reader.page.get_by_text("Changed:")
+    reader.page.locator("canvas.large").evaluate("canvas => canvas.scrollIntoView({ block: 'center' })")
+    expect(changed).to_be_in_viewport(ratio=1)
+    reader.free(changed, "the map covers the line")

@@ -208,6 +208,13 @@ def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.fits(path)
 
 
+# JavaScript: whether each word begins after the text of the word before it, whose padding is 5 pixels.
+WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
+    const boxes = [...list.children].map(word => word.getBoundingClientRect());
+    return boxes.every((box, at) => !at || box.top > boxes[at - 1].top + 5 || box.left >= boxes[at - 1].right - 5);
+})"""
+
+
 def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     text = "The animal didn't cross the street because it was too tired."
     page = reader.page
@@ -252,6 +259,7 @@ def test_selected_word_shows_its_attention_and_links_to_a_head(reader, shipped):
     for size in (*SIZES, (390, 844)):
         reader.resize(*size)
         reader.fits("the words of the sentence")
+        reader.until(page.locator(".words-stage"), WORDS_APART, "no word covers the one before")
     reader.resize(*SIZES[0])
     ranking.get_by_role("link", name="animal").click()
     reader.arrived("encoder_attention")

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from venv import EnvBuilder
 
 import pytest
 
 import transformer
 from tests.browser.conftest import ROOT, running_server
+from tests.browser.environment import programs_of_environment
 
 pytestmark = pytest.mark.install
 
 TEXT, TRANSLATION = "I have a dream.", "Ich habe einen Traum."
 CORE, FILES = "attention-atlas", "from importlib.metadata import files"
-PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the project in a new environment, and return the folder of its executables."""
-    environment = tmp_path_factory.mktemp("environment")
-    EnvBuilder(with_pip=True).create(environment)
-    programs = environment / PROGRAMS
-    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", f"{ROOT}[app]"], check=True)
-    return programs
+    return programs_of_environment(tmp_path_factory, f"{ROOT}[app]")
 
 
 @pytest.fixture

@@ -8,24 +8,22 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import textwrap
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from venv import EnvBuilder
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE, ROOT
+from tests.browser.environment import programs_of_environment
 
 # JupyterLab and marimo are large, so these tests run only at night.
 pytestmark = pytest.mark.install(nightly=True)
 
-PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 TRACE = """import numpy as np
 import attention_atlas
 
@@ -66,12 +64,8 @@ def _(browser, mo):
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the notebook servers in a new environment, and return the folder of its executables."""
-    environment = tmp_path_factory.mktemp("environment")
-    EnvBuilder(with_pip=True).create(environment)
-    programs = environment / PROGRAMS
     wanted = [f"{ROOT}[widget]", "jupyterlab>=4.4,<5", "notebook>=7.4,<8", "marimo>=0.20,<0.30"]
-    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", *wanted], check=True)
-    return programs
+    return programs_of_environment(tmp_path_factory, *wanted)
 
 
 @contextmanager

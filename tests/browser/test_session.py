@@ -12,6 +12,7 @@ from pages.ui.params.pages import sections
 from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
+PHONE = {"width": 390, "height": 844}
 HALF = "Where is the hou"
 MENU = [page.title for listed in sections().values() for page in listed]
 
@@ -68,6 +69,20 @@ def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader)
     reader.page.wait_for_url(re.compile("text=crisp"))
 
 
+def test_box_of_the_sentence_wraps_on_a_phone_and_has_no_line_breaks(reader):
+    reader.resize(**PHONE)
+    reader.open(f"/encoder_attention?text={DREAM}")
+    reader.maps(1)
+    box = reader.page.get_by_label("English sentence")
+    box.fill("The animal didn't cross\nthe street because it was too tired.")
+    reader.has_typed("The animal didn't cross the street because it was too tired.")
+    shown = "box => box.offsetHeight > 60 && box.scrollHeight <= box.offsetHeight && box.scrollWidth <= box.clientWidth"
+    reader.until(box, shown, "the box shows two lines")
+    box.press("Enter")
+    reader.page.wait_for_url(re.compile("text=The.animal"))
+    reader.has_typed("The animal didn't cross the street because it was too tired.")
+
+
 @pytest.mark.thorough
 def test_choosing_an_example_or_going_back_replaces_unsent_text(reader):
     half_typed(reader)
@@ -93,8 +108,11 @@ def test_unsent_user_translation_survives_page_changes(reader):
     reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
+    # The answer to the click would open the box again.
+    reader.wait()
     # The user's translation is dropped with its sentence.
     reader.page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
     reader.translate("Hello.")
     reader.page.wait_for_url(re.compile("text=Hello"))
     reader.wait()

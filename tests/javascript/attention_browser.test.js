@@ -1,11 +1,11 @@
-// The attention browser's numbers, readouts and layout, compared with the trace.
+// Numbers, readouts and layout of the attention browser, compared with the trace.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { Recorder, fixture } from "./page.js";
-import { arrange, named } from "../../assets/attention_browser/arrangement.js";
-import { csvOf, harmless, jsonOf } from "../../assets/attention_browser/exports.js";
+import { arrange, entryName } from "../../assets/attention_browser/arrangement.js";
+import { csvOf, escaped, jsonOf } from "../../assets/attention_browser/exports.js";
 import { gridGeometry, hitGrid } from "../../assets/attention_browser/grid.js";
 import { moved, press } from "../../assets/attention_browser/keys.js";
 import { lectureGeometry } from "../../assets/attention_browser/lecture_map.js";
@@ -13,7 +13,7 @@ import { drawLines, hitLines, linesGeometry } from "../../assets/attention_brows
 import { drawMap } from "../../assets/attention_browser/map.js";
 import { hitMap, LABEL_SIZE, mapGeometry } from "../../assets/attention_browser/map_geometry.js";
 import { pinnedCell, pinnedIn, withPin } from "../../assets/attention_browser/pins.js";
-import { captionOf, described, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
+import { captionOf, description, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
 import { sumsOf } from "../../assets/attention_browser/sums.js";
 import { linksOfWord, sentenceOfLinks, wordLinks } from "../../assets/attention_browser/word_links.js";
 import { drawWithCaption, layoutWidth } from "../../assets/figures/svg_file.js";
@@ -45,7 +45,7 @@ function near(actual, expected, tolerance) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
 }
 
-test("a Python message is unpacked bit by bit", async () => {
+test("a message from Python is unpacked bit for bit", async () => {
   const { header, codes } = JSON.parse(fixture("message.json"));
   const message = await unpack(fixture("message.bin"));
   assert.deepEqual(message.header, header);
@@ -53,7 +53,7 @@ test("a Python message is unpacked bit by bit", async () => {
   assert.deepEqual(unframe(fixture("message.bin")).header, header);
 });
 
-test("codes of all four-decimal weights decode to those weights", () => {
+test("encoded weights keep four decimal places", () => {
   for (let number = 0; number <= 10_000; number++) {
     assert.equal(weightOf(Math.floor((60_000 * number) / 10_000 + 3)).toFixed(4), (number / 10_000).toFixed(4));
   }
@@ -62,7 +62,7 @@ test("codes of all four-decimal weights decode to those weights", () => {
 
 for (const kind of KINDS) {
   describe(`${kind} attention`, () => {
-    test("every head of every arrangement equals the view of the pages", async () => {
+    test("every head in every arrangement matches the Python view", async () => {
       const data = await kindOf(kind);
       const { layers, heads } = data.header;
       for (const { words, hide, rows, columns, weights, mask } of expectedOf(kind).views) {
@@ -89,12 +89,12 @@ for (const kind of KINDS) {
       assert.deepEqual(sumsOf(arranged, NOTHING), { rows: null, columns: null, all: 0 });
     });
 
-    test("the CSV equals the output of the csv module in Python", async () => {
+    test("the CSV file matches the output of Python's csv module", async () => {
       const { selected, csv } = expectedOf(kind);
       assert.equal(csvOf(arrange(await kindOf(kind), { words: false, hide: false }, 0, 1), selected), csv);
     });
 
-    test("the JSON has null for masked cells, and the sums", async () => {
+    test("the JSON file contains null for masked cells, and the sums of pinned tokens", async () => {
       const { selected, choice, views, sums } = expectedOf(kind);
       const data = await kindOf(kind);
       const saved = JSON.parse(jsonOf(data.header, { ...choice, head: 1 }, arrange(data, choice, 0, 1), selected));
@@ -107,7 +107,7 @@ for (const kind of KINDS) {
       assert.deepEqual(saved.sums.rows, { of: [2, 4], weights: sums.rows });
     });
 
-    test("all heads are ranked by their weight in a cell", async () => {
+    test("heads are ranked by their weight in the chosen cell", async () => {
       const { choice, views } = expectedOf(kind);
       const { weights } = views.find(({ words, hide }) => !words && !hide);
       const ranked = rankedHeads(await kindOf(kind), choice, { row: 2, column: 1 });
@@ -120,10 +120,10 @@ for (const kind of KINDS) {
   });
 }
 
-test("a masked cell is read out, drawn and hatched as masked", async () => {
+test("a masked cell is described, coloured and hatched as masked", async () => {
   const { choice } = expectedOf("decoder");
   const arranged = arrange(await kindOf("decoder"), choice, 0, 0);
-  assert.match(described(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
+  assert.match(description(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
   const surface = new Recorder();
   const geometry = mapGeometry(arranged, 900, true);
   drawMap(surface, geometry, { arranged, choice, shades: shadesOf("viridis"), theme: THEME, hover: null,
@@ -135,37 +135,37 @@ test("a masked cell is read out, drawn and hatched as masked", async () => {
   assert.equal(surface.of("line").filter(({ stroke }) => stroke === PALETTE.masked).length, masked);
 });
 
-test("the readout of a word names its target: a cell, a row, a column, a sum", async () => {
+test("the readout describes the cell, the row or the pinned tokens", async () => {
   const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 1);
   const { views } = expectedOf("encoder");
   const head = views.find(({ words, hide }) => !words && !hide).weights[0][1];
   const [first, second] = arranged.rows.map(({ label }) => label);
-  assert.equal(described(arranged, { row: 0, column: 1 }, NOTHING),
+  assert.equal(description(arranged, { row: 0, column: 1 }, NOTHING),
     `“${first}” (row 1) looks at “${second}” (column 2) with ${head[0][1].toFixed(4)}`);
   const most = Math.max(...head[0]);
-  const text = described(arranged, { row: 0 }, NOTHING);
+  const text = description(arranged, { row: 0 }, NOTHING);
   assert.ok(text.startsWith(`“${first}” looks most at “${arranged.columns[head[0].indexOf(most)].label}” ${most.toFixed(4)}, `),
     text);
   const pinned = { rows: new Set([0, 1]), columns: new Set([2]) };
-  assert.match(described(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
+  assert.match(description(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
   assert.deepEqual(pinnedCell(pinned), { row: undefined, column: 2 });
   assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
 });
 
-test("a sentence tells equal words apart", () => {
+test("the readout gives the positions of repeated words", () => {
   const labels = ["the", "dog", "the"].map((label, position) => ({ label, positions: [position] }));
   const values = [0.5, 0.4, 0.1, 0.6, 0.3, 0.1, 0.7, 0.2, 0.1];
   const arranged = { rows: labels, columns: labels, values, masked: values.map(() => false), signed: false };
-  assert.equal(described(arranged, { row: 0 }, NOTHING),
+  assert.equal(description(arranged, { row: 0 }, NOTHING),
     "“the” (row 1) looks most at “the” (column 1) 0.5000, “dog” 0.4000, “the” (column 3) 0.1000");
-  assert.equal(described(arranged, { row: 1 }, NOTHING),
+  assert.equal(description(arranged, { row: 1 }, NOTHING),
     "“dog” looks most at “the” (column 1) 0.6000, “dog” 0.3000, “the” (column 3) 0.1000");
-  assert.equal(described(arranged, { column: 2 }, NOTHING),
+  assert.equal(description(arranged, { column: 2 }, NOTHING),
     "“the” (column 3) is looked at most by “the” (row 1) 0.1000, “dog” 0.1000, “the” (row 3) 0.1000");
-  assert.deepEqual([named(labels, 1, "row"), named(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
+  assert.deepEqual([entryName(labels, 1, "row"), entryName(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
 });
 
-test("hovering over the middle of any cell, label or small map finds it", async () => {
+test("hovering over the middle of a cell, label or thumbnail finds it", async () => {
   const data = await kindOf("cross");
   const arranged = arrange(data, { words: false, hide: false }, 0, 0);
   const { rows, columns } = arranged;
@@ -196,7 +196,7 @@ test("hovering over the middle of any cell, label or small map finds it", async 
   }
 });
 
-test("labels fit their space, and no row label overlaps another", async () => {
+test("labels fit their space, and row labels do not overlap", async () => {
   const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const long = { label: "Unabhängigkeitserklärungskapitän".repeat(2), positions: [0] };
   const arranged = { ...tokens, rows: [long, ...tokens.rows.slice(1)] };
@@ -213,7 +213,7 @@ test("labels fit their space, and no row label overlaps another", async () => {
   }
 });
 
-test("in a narrow figure a step keeps both of its words, and a word of the sentence its label", async () => {
+test("in a narrow figure, step labels keep both words and every column keeps its label", async () => {
   const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const size = 12;
   /** @type {(name: (index: number) => string) => { label: string, positions: number[] }[]} */
@@ -231,7 +231,7 @@ test("in a narrow figure a step keeps both of its words, and a word of the sente
   }
 });
 
-// Sizes that lecture mode offers, in units of a figure whose labels are 13 high and drawn 27 pixels high.
+// Space available in lecture mode, in figure units: 13 units (the label height) are 27 pixels.
 const PROJECTOR = { width: 478, height: 332 };
 const BESIDE_A_QUESTION = { width: 273, height: 345 };
 const WIDE_PROJECTOR = { width: 678, height: 395 };
@@ -240,7 +240,7 @@ const GARDEN = ["The old man is reading a newspaper in the garden . </s>", "Der 
 const LIBRARY = ["My students asked whether the old library near the river is open on Sundays . </s>",
   "Meine Schüler frag… …ten, ob die alte Bibliothek in der Nähe des Flusses sonntags geöffnet ist . </s>"];
 
-// Returns the labels on a map in lecture mode: { string, size, bold, angle, x, y }; decoder steps are on the left.
+// Draws a map in lecture mode. Returns its geometry and the drawn labels of rows (left) and columns (above).
 function presented(room, source, target, { row, column } = {}) {
   globalThis.innerWidth = 1024;
   const labelled = (names) => names.map((label, position) => ({ label, positions: [position] }));
@@ -260,7 +260,7 @@ function presented(room, source, target, { row, column } = {}) {
 
 const briefly = ({ label }) => label.replace("in: ", "").replace("out: ", "");
 
-test("on a projector every word of a sentence has a complete label that the last row can read", () => {
+test("on a projector, every word has a complete label that the last row can read", () => {
   for (const [source, target] of [GARDEN, LIBRARY]) {
     for (const room of [PROJECTOR, WIDE_PROJECTOR, ...(source === GARDEN[0] ? [BESIDE_A_QUESTION] : [])]) {
       const { rows, columns, geometry, left, above } = presented(room, source, target);
@@ -285,7 +285,7 @@ test("on a projector every word of a sentence has a complete label that the last
   }
 });
 
-test("in lecture mode the word under the pointer keeps its complete label, and no other label covers it", () => {
+test("in lecture mode, the word under the pointer has a complete label that no other label covers", () => {
   const many = Array.from({ length: 60 }, (_, index) => `word${index}`);
   const long = "Unabhängigkeitserklärung";
   for (const room of [PROJECTOR, BESIDE_A_QUESTION]) {
@@ -306,7 +306,7 @@ test("in lecture mode the word under the pointer keeps its complete label, and n
   }
 });
 
-test("lines between cells never outshine them: cells below 12 pixels have none", async () => {
+test("cells smaller than 12 pixels have no grid lines", async () => {
   const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const seen = new Set();
   for (const size of [4, 12, 20, 30, 45, 60, 90, 128]) {
@@ -327,14 +327,14 @@ test("lines between cells never outshine them: cells below 12 pixels have none",
   assert.deepEqual([...seen].sort(), [false, true], "both happen");
 });
 
-test("every column of a crowded map has its label on a phone", async () => {
+test("every column of a 14-word map is labelled on a phone", async () => {
   const tokens = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const labels = Array.from({ length: 14 }, (_, index) => ({ label: `überquerte${index}`, positions: [index] }));
   const arranged = { ...tokens, rows: labels, columns: labels };
   assert.equal(mapGeometry(arranged, 358, false).columnStep, 1);
 });
 
-test("a mask has a legend of two boxes", async () => {
+test("the legend of a mask shows allowed and masked, not a scale", async () => {
   const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const surface = new Recorder();
   drawMap(surface, mapGeometry(arranged, 400, false), { arranged, choice: { scale: "allowed", threshold: 0 }, shades: shadesOf("viridis"),
@@ -343,7 +343,7 @@ test("a mask has a legend of two boxes", async () => {
   assert.ok(texts.includes("allowed") && texts.includes("masked") && !texts.includes("0.50"));
 });
 
-test("a long label is cut in the middle, or broken between words", () => {
+test("a long label is shortened in the middle or wrapped between words", () => {
   assert.equal(shortened("short", 100, 10), "short");
   assert.equal(shortened("abcdefghij", 25, 10), "ab…ij");
   assert.equal(shortened("abcdefghij", 30, 10), "abc…ij");
@@ -356,7 +356,7 @@ test("a long label is cut in the middle, or broken between words", () => {
   assert.deepEqual(wrapped("ab cd ef", 25, 10), ["ab cd", "ef"]);
 });
 
-test("a colour scale is monotonic, inverts exactly, and begins and ends with its palette", () => {
+test("a colour scale is monotonic, is inverted exactly, and has the end colours of its palette", () => {
   for (const scale of [...SCALES, "difference"]) {
     const places = [0, 0.1, 0.25, 0.5].map((value) => onScale(value, scale, 0.5));
     places.slice(1).forEach((place, index) => assert.ok(place > places[index], scale));
@@ -372,7 +372,7 @@ test("a colour scale is monotonic, inverts exactly, and begins and ends with its
   assert.equal(inkOn([68, 1, 84]), PALETTE.light);
 });
 
-test("several heads drawn as lines are named in their colours", async () => {
+test("several heads drawn as lines are labelled in their colours", async () => {
   const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const named = (...heads) => {
     const surface = new Recorder();
@@ -384,13 +384,13 @@ test("several heads drawn as lines are named in their colours", async () => {
   assert.deepEqual(named([2, "red"]), [], "one has no need of it");
 });
 
-test("a panel opens above its button if there is more space above than below", () => {
+test("a panel opens above its button if it does not fit below and there is more space above", () => {
   assert.equal(opensAbove(100, 130, 300, 768), false);
   assert.equal(opensAbove(600, 630, 300, 768), true);
   assert.equal(opensAbove(300, 330, 700, 768), false, "no room on either side: the page scrolls down");
 });
 
-test("the advice matches the input device used last", () => {
+test("the kind of input follows the device used last", () => {
   const root = new EventTarget();
   /** @type {(type: string, pointerType?: string) => string} */
   const after = (type, pointerType) => {
@@ -406,7 +406,7 @@ test("the advice matches the input device used last", () => {
   assert.equal(after("pointerdown", "pen"), "mouse");
 });
 
-test("a saved figure states the changes made to its numbers", async () => {
+test("the caption of a saved figure states how its weights were changed", async () => {
   const data = await kindOf("cross");
   const choice = { ...expectedOf("cross").choice, threshold: 7, words: true, scale: SCALES[2], heads: [2, 99] };
   const arranged = arrange(data, choice, 0, 0);
@@ -419,7 +419,7 @@ test("a saved figure states the changes made to its numbers", async () => {
   assert.match(lines.title, /heads 1, 3$/);
 });
 
-test("a click pins or releases the tokens of a row or a column, and Shift adds", () => {
+test("a click pins or releases tokens, and Shift adds to the pinned tokens", () => {
   const arranged = { rows: [{ label: "the", positions: [0] }, { label: "animal", positions: [1, 2] }],
     columns: [{ label: "das", positions: [0] }, { label: "Tier", positions: [1] }] };
   const none = { rows: [], columns: [] };
@@ -434,7 +434,7 @@ test("a click pins or releases the tokens of a row or a column, and Shift adds",
 });
 
 describe("keyboard", () => {
-  // Calls `press` with the parts of an attention browser that it uses; nothing is drawn.
+  // Calls `press` with a stub that has only the parts of an attention browser that `press` uses.
   async function pressed(key, { on = "grid", modifiers = {}, hover = null, ...choice } = {}) {
     const data = await kindOf("encoder");
     const parts = { grid: {}, large: {} };
@@ -451,7 +451,7 @@ describe("keyboard", () => {
   }
   globalThis.Element ??= class Element {};
 
-  test("arrows, brackets, comma and full stop choose heads, and stop at the last", async () => {
+  test("arrows, brackets, comma and full stop choose heads and stop at the last head", async () => {
     assert.deepEqual((await pressed("ArrowRight")).changed, { layer: 0, head: 1 });
     assert.deepEqual((await pressed("ArrowUp")).changed, { layer: 0, head: 0 });
     assert.deepEqual((await pressed("ArrowDown", { layer: 1 })).changed, { layer: 1, head: 0 });
@@ -461,7 +461,7 @@ describe("keyboard", () => {
     assert.deepEqual((await pressed(",", { head: 3 })).changed, { head: 2 });
   });
 
-  test("arrows in the large figure move over the cells, Enter pins, Shift adds", async () => {
+  test("in the large figure, arrows move over cells, Enter pins, and Shift+Enter adds a pin", async () => {
     assert.deepEqual((await pressed("ArrowRight", { on: "large" })).hover, { row: 0, column: 0 });
     assert.deepEqual((await pressed("ArrowRight", { on: "large", hover: { row: 0, column: 0 } })).hover, { row: 0, column: 1 });
     const at = { row: 1, column: 1 };
@@ -470,7 +470,7 @@ describe("keyboard", () => {
       { pinned: at, add: true });
   });
 
-  test("keys of the browser and unknown keys are ignored", async () => {
+  test("browser shortcuts and unknown keys are ignored", async () => {
     assert.deepEqual(await pressed("w", { modifiers: { ctrlKey: true } }), { changed: {}, prevented: false, hover: null });
     assert.deepEqual(await pressed("x"), { changed: {}, prevented: false, hover: null });
     assert.deepEqual(await pressed("w"), { changed: { words: true }, prevented: true, hover: null });
@@ -484,17 +484,17 @@ describe("keyboard", () => {
   });
 });
 
-test("a cell that a spreadsheet would compute is escaped, and a number stays a number", () => {
+test("CSV text that a spreadsheet would run as a formula is escaped, and numbers are unchanged", () => {
   for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "-", "+49 30", "＝1+1"]) {
-    assert.equal(harmless(formula), `'${formula}`);
+    assert.equal(escaped(formula), `'${formula}`);
   }
-  // In a locale whose list separator is not a comma, a cell begins inside this one.
-  assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(harmless),
+  // Where a locale separates cells by semicolons or tabs, a formula can begin inside the text.
+  assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(escaped),
     ["Hi;'=1+1", "Hi;'\"=1\"", "'\t'=1", "a\r\n'=1;'-2+3", "a;' @b"]);
-  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(harmless(cell), cell);
+  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(escaped(cell), cell);
 });
 
-test("a picture for a column has its width, with the caption below or without it", () => {
+test("a saved figure has the chosen column width and an optional caption", () => {
   const options = { column: "one", caption: true, transparent: false, light: false };
   assert.deepEqual(["", "one", "two"].map((column) => layoutWidth({ ...options, column })), [null, 354, 736]);
   const picture = { geometry: { width: 354 }, end: 200, theme: THEME, draw: (surface) => surface.line(0, 0, 9, 9, "#000000", 1) };
@@ -509,8 +509,8 @@ test("a picture for a column has its width, with the caption below or without it
   assert.deepEqual([bare.height, bare.surface.of("text"), bare.surface.of("rect"), bare.surface.of("line").length], [200, [], [], 1]);
 });
 
-// Returns a kind with two heads on five words and an end symbol. The first looks at the previous word, the second at
-// the given columns.
+// Returns encoder attention with two heads on five words and an end symbol. The first head attends to the previous word,
+// the second to the given columns.
 function twoHeads(names, second) {
   const words = ["the", "dog", "barks", "at", "it", "</s> end"];
   const side = words.map((label, position) => ({ label, positions: [position] }));
@@ -527,8 +527,8 @@ function twoHeads(names, second) {
 
 const TOKENS = { words: false, hide: false };
 
-test("a word is ranked over all heads, except itself, its neighbours, symbols and positional heads", () => {
-  // "it" looks at "dog", as no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
+test("links of a word exclude itself, its neighbours, special tokens and positional heads", () => {
+  // "it" attends to the distant word "dog"; "the" to the end symbol, "dog" to itself, and "barks" to its neighbour.
   const data = twoHeads(["previous token", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, TOKENS, { row: 4 });
   assert.deepEqual(links.strongest.map(({ head, row, column, weight, usual }) => [head, row, column, weight, usual]),
@@ -543,7 +543,7 @@ test("a word is ranked over all heads, except itself, its neighbours, symbols an
 });
 
 for (const kind of ["encoder", "decoder", "cross"]) {
-  test(`${kind} links of a word are those of the first page, in the same order`, async () => {
+  test(`${kind} links of a word match the links on the first page`, async () => {
     const data = await kindOf(`links-${kind}`);
     const expected = JSON.parse(fixture(`links-${kind}.json`));
     assert.ok(expected.some((links) => links.length > 2));
@@ -551,12 +551,12 @@ for (const kind of ["encoder", "decoder", "cross"]) {
       const { strongest } = wordLinks(data, TOKENS, { row });
       assert.deepEqual(strongest.map(({ layer, head, column, weight }) => [layer, head, column, weight]),
         links.map(({ layer, head, column, weight }) => [layer, head, column, weight.toFixed(4)]));
-      strongest.forEach(({ beyond }, at) => near(beyond, links[at].beyond, 5e-5));
+      strongest.forEach(({ excess }, at) => near(excess, links[at].excess, 5e-5));
     });
   });
 }
 
-test("a word that is pointed at elsewhere lights up the heads of its row and of its column", () => {
+test("a word hovered in the sentence highlights the heads of its row and its column", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
   data.header.arrangements = { tokens: { rows: data.arranged.get("tokens/0/0").rows, columns: data.arranged.get("tokens/0/0").columns } };
   assert.equal(linksOfWord(data, TOKENS, null), null);
@@ -566,12 +566,12 @@ test("a word that is pointed at elsewhere lights up the heads of its row and of 
   assert.deepEqual(linksOfWord(data, TOKENS, { rows: [4], columns: [] }).lit, row);
 });
 
-test("a pattern that a head shows in every row does not stand out", () => {
+test("a link that a head makes in every row is not a strongest link", () => {
   const data = twoHeads(["", ""], [3, 3, 3, 3, 3, 3]);
   assert.deepEqual(wordLinks(data, TOKENS, { row: 0 }).strongest.map(({ column }) => column), []);
 });
 
-test("a cell is not a word, and arrow keys lead from the first column to the row alone", () => {
+test("a cell has no word links, and arrow keys move between cells and row or column labels", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
   assert.equal(wordLinks(data, TOKENS, { row: 4, column: 1 }), null);
   assert.equal(wordLinks(data, TOKENS, {}), null);

@@ -1,4 +1,4 @@
-// Effect of an edit on attention, and the text of edits in the address.
+// The attention editor: the effect of an edit, and edits as text in the URL.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,10 +8,10 @@ import { arrange } from "../../assets/attention_browser/arrangement.js";
 import { ChangedAttention } from "../../assets/attention_browser/changed_attention.js";
 import { AttentionEditor } from "../../assets/attention_browser/editor.js";
 import {
-  concerns, foreseen, parsedEdits, withEdit, withShare, writtenEdits,
+  affects, editsText, parseEdits, preview, withEdit, withShare,
 } from "../../assets/attention_browser/edits.js";
 import { csvOf } from "../../assets/attention_browser/exports.js";
-import { rankedHeads, sentenceOf } from "../../assets/attention_browser/readout.js";
+import { rankedHeads, cellSentence } from "../../assets/attention_browser/readout.js";
 
 const { edits, lists, views } = JSON.parse(fixture("changed.json"));
 const message = new Uint8Array(fixture("changed.bin"));
@@ -22,13 +22,13 @@ const near = (found, expected, tolerance) => {
 const read = (version) => ChangedAttention.prototype.read.call(
   Object.assign(Object.create(ChangedAttention.prototype), { version }), message);
 
-test("edits parse as they were written", () => {
-  for (const text of lists) assert.equal(writtenEdits(parsedEdits(text)), text);
-  assert.deepEqual(parsedEdits("cross.2.all.3-4~6x25"), [
+test("edits survive writing and parsing", () => {
+  for (const text of lists) assert.equal(editsText(parseEdits(text)), text);
+  assert.deepEqual(parseEdits("cross.2.all.3-4~6x25"), [
     { kind: "cross", layer: 1, head: null, rows: [2, 3], shares: [{ columns: [5, 5], percent: 25 }] }]);
 });
 
-test("both runs are present, and the difference subtracts one from the other", async () => {
+test("the editor has both runs and their difference", async () => {
   for (const words of [false, true]) {
     const { versions } = await read("after");
     const choice = { words, hide: false };
@@ -37,7 +37,7 @@ test("both runs are present, and the difference subtracts one from the other", a
     for (let layer = 0; layer < before.length; layer++) {
       for (let head = 0; head < before[0].length; head++) {
         const [old, now] = [before, after].map((view) => view[layer][head].flat());
-        // A word sums several rounded weights.
+        // The tolerance for words is larger, because they sum several rounded weights.
         near(arrange(versions.before, choice, layer, head).values, old, words ? 1e-4 : 2e-5);
         near(arrange(versions.after, choice, layer, head).values, now, words ? 1e-4 : 2e-5);
         const changes = now.map((value, at) => value - old[at]);
@@ -50,16 +50,16 @@ test("both runs are present, and the difference subtracts one from the other", a
   }
 });
 
-test("a version is labelled, and a difference has its sign", async () => {
+test("versions are labelled, and differences have a sign", async () => {
   const data = await read("difference");
   assert.equal(data.header.version, "what was changed, minus as trained");
   assert.equal(data.versions.before.header.version, "as trained");
   assert.equal(data.versions.after.header.edits, edits);
   const arranged = arrange(data, { words: false, hide: false }, 1, 2);
   const fallen = arranged.values.findIndex((value) => value < -0.001), width = arranged.columns.length;
-  assert.match(sentenceOf(arranged, { row: Math.floor(fallen / width), column: fallen % width }),
+  assert.match(cellSentence(arranged, { row: Math.floor(fallen / width), column: fallen % width }),
     /\) −0\.\d{4} compared with the model as trained$/);
-  assert.match(sentenceOf(arranged, { row: 2 }), /changed most at /);
+  assert.match(cellSentence(arranged, { row: 2 }), /changed most at /);
   const file = csvOf(arranged, { rows: new Set(), columns: new Set() });
   assert.match(file, /^row,from,column,to,change\n[^]*,-0\.\d{4}\n/);
   assert.ok(!file.includes("−"), "programs read the hyphen");
@@ -67,31 +67,31 @@ test("a version is labelled, and a difference has its sign", async () => {
   assert.deepEqual(ranked, ranked.toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value)));
 });
 
-test("the preview of a row equals the model output", async () => {
+test("the preview of an edited row matches the model", async () => {
   const { versions } = await read("after");
   const choice = { words: false, hide: false };
-  const [shares, even] = parsedEdits(edits);
-  // Layer 2 reads a changed stream in its other heads and rows; layer 1 does not.
+  const [shares, even] = parseEdits(edits);
+  // Compares all of layer 1, but only the edited row of layer 2, whose input has changed.
   const before = arrange(versions.before, choice, 0, 1);
-  near(foreseen(before, even).values, views["after-false"][0][1].flat(), 2e-5);
+  near(preview(before, even).values, views["after-false"][0][1].flat(), 2e-5);
   const { columns } = before;
-  const row = foreseen(before, shares).values.slice(2 * columns.length, 3 * columns.length);
+  const row = preview(before, shares).values.slice(2 * columns.length, 3 * columns.length);
   const old = views["before-false"][0][1][2];
   const left = old.reduce((sum, value, at) => sum + ([1, 3].includes(at) ? 0 : value), 0);
   near(row, old.map((value, at) => ({ 1: 0.6, 3: 0.15 }[at] ?? (value * 0.25) / left)), 1e-4);
 });
 
-test("a masked cell gets no weight, and rows add up to 1", () => {
+test("previewed rows add up to 1 and give masked cells no weight", () => {
   const label = (position) => ({ label: String(position), positions: [position] });
   const arranged = { rows: [label(0), label(1)], columns: [label(0), label(1)], values: Float32Array.of(1, 0, 0.5, 0.5),
     masked: Uint8Array.of(0, 1, 0, 0), largest: 1 };
   const even = { rows: [0, 1], shares: [] };
-  assert.deepEqual([...foreseen(arranged, even).values], [1, 0, 0.5, 0.5]);
+  assert.deepEqual([...preview(arranged, even).values], [1, 0, 0.5, 0.5]);
   const all = { rows: [1, 1], shares: [{ columns: [1, 1], percent: 100 }] };
-  assert.deepEqual([...foreseen(arranged, all).values], [1, 0, 0, 1]);
+  assert.deepEqual([...preview(arranged, all).values], [1, 0, 0, 1]);
 });
 
-test("shares make room for a new one", () => {
+test("a new share scales the other shares down", () => {
   const share = (column, percent) => ({ columns: [column, column], percent });
   assert.deepEqual(withShare([], [3, 3], 40), [share(3, 40)]);
   assert.deepEqual(withShare([share(1, 50), share(3, 20)], [3, 3], 40), [share(1, 50), share(3, 40)]);
@@ -100,17 +100,17 @@ test("shares make room for a new one", () => {
   assert.deepEqual(withShare([share(1, 50)], [1, 2], 10), [{ columns: [1, 2], percent: 10 }]);
 });
 
-test("an edit replaces one at the same place, and applies to the heads that it names", () => {
-  const [one, every] = parsedEdits("cross.2.3.4~5x60_cross.all.all.4~5x60");
+test("an edit replaces the edit at the same place and applies only to its heads", () => {
+  const [one, every] = parseEdits("cross.2.3.4~5x60_cross.all.all.4~5x60");
   const again = { ...one, shares: [] };
   assert.deepEqual(withEdit([one, every], again), [every, again]);
   assert.equal(withEdit(Array.from({ length: 60 }, (_, row) => ({ ...one, rows: [row + 10, row + 10] })), one).length, 60);
   const head = { layer: 1, head: 2 };
-  assert.ok(concerns(one, "cross", head, [3, 3]) && concerns(one, "cross", head) && concerns(every, "cross", { layer: 0, head: 0 }));
-  assert.ok(!concerns(one, "cross", { layer: 1, head: 1 }) && !concerns(one, "encoder", head) && !concerns(one, "cross", head, [4, 5]));
+  assert.ok(affects(one, "cross", head, [3, 3]) && affects(one, "cross", head) && affects(every, "cross", { layer: 0, head: 0 }));
+  assert.ok(!affects(one, "cross", { layer: 1, head: 1 }) && !affects(one, "encoder", head) && !affects(one, "cross", head, [4, 5]));
 });
 
-test("the last edit survives when edits come faster than answers of the server", async () => {
+test("the last edit survives if edits are faster than server responses", async () => {
   const editor = Object.assign(Object.create(AttentionEditor.prototype), { version: "after", edits: [], pending: {},
     sent: [edits, "cross.1.1.1~even"], panel: { follow() {} } });
   await editor.read(message);
@@ -121,5 +121,5 @@ test("the last edit survives when edits come faster than answers of the server",
   assert.deepEqual(sent, [], "an undo waits for the answer to what it takes back");
   editor.sent = [edits];
   await editor.read(message);
-  assert.deepEqual([writtenEdits(editor.edits), editor.pending, sent], [edits, null, [["edited", "undo"]]]);
+  assert.deepEqual([editsText(editor.edits), editor.pending, sent], [edits, null, [["edited", "undo"]]]);
 });

@@ -1,4 +1,4 @@
-// Behaviour that all components share, and the table of heads.
+// Behaviour that all components share, and sorting in the head table.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { leaveSlide } from "../../assets/shared/clicker.js";
 import { SyncedState } from "../../assets/shared/synced_state.js";
 import { TextBox } from "../../assets/text_box/text_box.js";
 
-test("a component is created once for its place, updated with new data, and closed when it leaves", () => {
+test("a component is created once per parent element, updated with new data, and closed on removal", () => {
   const calls = [];
   class Listed {
     constructor(parent) { calls.push(["made", parent.name]); }
@@ -33,7 +33,7 @@ test("a component is created once for its place, updated with new data, and clos
     ["made", "first"], ["shown", 4]]);
 });
 
-test("a new state is sent once, and a state that was sent before is not sent again", (context) => {
+test("each new state is sent once, after a delay, and the last sent state is not repeated", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const sent = [];
   const server = { setStateValue: (name, value) => sent.push([name, value]) };
@@ -77,7 +77,7 @@ test("a new state is sent once, and a state that was sent before is not sent aga
   assert.deepEqual(sentNext(), []);
 });
 
-test("a rebuilt component shows the last choice of the user, and sends an unsent one", (context) => {
+test("a rebuilt component restores the last choice and sends it if it was not sent", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const sent = [];
   const build = () => {
@@ -110,7 +110,7 @@ test("a rebuilt component shows the last choice of the user, and sends an unsent
   assert.deepEqual(sent, []);
 });
 
-test("a choice counts as known if the server asked for it or its sentence is gone", async (context) => {
+test("a choice is not sent if the server asked for it or its sentence has changed", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const sent = [];
   const build = () => {
@@ -147,7 +147,7 @@ test("a choice counts as known if the server asked for it or its sentence is gon
   assert.deepEqual([browser.choice.rows, sentAfter({})], [[], []], "built anew, for another sentence");
 });
 
-test("a column of heads is sorted by numbers or words, and missing values stay last", () => {
+test("the head table sorts numbers and words, with missing values last", () => {
   const rows = [["a", 0.2, "previous"], ["b", null, "first"], ["c", 0.9, ""], ["d", -1, "next"]]
     .map(([name, ...values], number) => ({ number, name, values: [number, ...values] }));
   const order = (sorted) => HeadTable.prototype.order.call({ rows, sorted })
@@ -160,7 +160,7 @@ test("a column of heads is sorted by numbers or words, and missing values stay l
   assert.equal(order({ column: 2, upwards: false }), "adbc");
 });
 
-test("a refilled list keeps the focus at its place, or on the last item if that place is gone", () => {
+test("a rebuilt list keeps the focus on the same index, or else on the last item", () => {
   class Page {}
   class Button {
     focus() { page.activeElement = this; }
@@ -180,7 +180,7 @@ test("a refilled list keeps the focus at its place, or on the last item if that 
   assert.equal(place(), 0);
 });
 
-test("a letter typed in a box is not a page shortcut, and a key that writes nothing may be one", () => {
+test("characters typed in a text box do not trigger page shortcuts", () => {
   globalThis.document = { createElement: () => ({ append() {}, setAttribute() {} }) };
   const box = new TextBox({ append() {} });
   const kept = (key) => {

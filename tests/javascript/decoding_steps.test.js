@@ -1,4 +1,4 @@
-// The steps of a decoding in the browser, compared with the trace.
+// Decoding steps in the browser, compared with the trace.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ function near(actual, wanted, tolerance) {
   actual.forEach((value, index) => assert.ok(Math.abs(value - wanted[index]) <= tolerance, `${value}, ${wanted[index]}`));
 }
 
-test("every row of every head, and of their mean, equals the trace", () => {
+test("attention rows of every head and of the mean match the trace", () => {
   const { layers, heads, count } = translation;
   for (let step = 0; step < count; step++) {
     for (let layer = 0; layer < layers; layer++) {
@@ -38,12 +38,12 @@ test("every row of every head, and of their mean, equals the trace", () => {
   }
 });
 
-test("scores add up, and the least certain step has the two closest candidates", () => {
+test("scores add up, and the least certain step is the one with the closest candidates", () => {
   near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
   assert.equal(translation.hesitation, expected.hesitation);
 });
 
-test("the two heads with one number have different names", () => {
+test("cross-attention and masked attention of a head are titled differently", () => {
   const languages = { source: { name: "English", direction: "ltr" }, target: { name: "German", direction: "ltr" } };
   const translation = { layers: 6, heads: 8, languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
   const titles = (show) => rowsOfStep(translation, { step: 0, show, layer: 3, head: 3 }).map(({ title }) => title);
@@ -52,17 +52,17 @@ test("the two heads with one number have different names", () => {
   assert.match(titles("mean")[1], /^Masked attention, mean of all heads/);
 });
 
-test("a label has two decimals of a probability, and marks one that would round to 0", () => {
+test("a probability label has two decimal places, or ≈ 0 for tiny values", () => {
   assert.deepEqual([0.78104, 0.005, 0.0049, 2e-27].map((p) => roughProbability(Math.log(p))), ["0.78", "0.01", "≈ 0", "≈ 0"]);
 });
 
-test("a probability is never shown as 0", () => {
+test("a tiny probability is shown in scientific notation, not as 0", () => {
   assert.equal(probabilityOf(Math.log(0.5)), "0.5000");
   assert.equal(probabilityOf(-20), "2e−9");
   assert.equal(probabilityOf(Math.log(0.00005)), "0.0001");
 });
 
-test("a sentence states the certainty of a step", () => {
+test("a sentence states how certain the model is at a step", () => {
   const step = (probabilities, rest = {}) => sentenceOfStep({
     hesitation: -1, steps: [{ candidates: probabilities.map((p, id) => [id, "abc"[id], Math.log(p)]), entropy: 0.5, rank: 1,
       forced: false, out: "a", logProb: Math.log(probabilities[0]), ...rest }],
@@ -75,7 +75,7 @@ test("a sentence states the certainty of a step", () => {
   assert.equal(step([0.7, 0.2], { rank: 2, out: "b", logProb: Math.log(0.2) }), "It took “b” (0.2000); “a” (0.70) was more likely.");
 });
 
-test("no two boxes of the tree overlap, and a column is a step", () => {
+test("boxes of the search tree do not overlap, and each step has its own column", () => {
   const { nodes } = translation.tree;
   for (const pruned of [true, false]) {
     const places = treePlaces(nodes, pruned);
@@ -85,7 +85,7 @@ test("no two boxes of the tree overlap, and a column is a step", () => {
     nodes.forEach(({ step }, index) => {
       if (places[index]) assert.equal(places[index].x, step * NODE.across);
     });
-    // Without gaps, from the top, in the order of the server's message.
+    // Boxes of a column follow without gaps, in the order of the server's message.
     for (const step of new Set(nodes.map((node) => node.step))) {
       const column = places.filter((place, index) => place && nodes[index].step === step);
       assert.deepEqual(column.map(({ y }) => y), column.map((_, place) => NODE.top + place * NODE.down));
@@ -93,13 +93,13 @@ test("no two boxes of the tree overlap, and a column is a step", () => {
   }
 });
 
-test("the best path is the translation", () => {
+test("the best path of the search tree is the translation", () => {
   const { nodes, best } = translation.tree;
   assert.deepEqual(pathTo(nodes, best.at(-1)), best.map((index) => nodes[index]));
   assert.deepEqual(best.map((index) => nodes[index].id), translation.steps.map(({ id }) => id));
 });
 
-test("arrow keys follow the best path, return to parents, and stay within a step", () => {
+test("arrow keys follow the best path, return to the parent, and move within a step", () => {
   const { tree } = translation;
   const { nodes, best } = tree;
   assert.equal(nextNode(tree, 0, "ArrowRight", true), best[0] + 1);
@@ -117,7 +117,7 @@ test("arrow keys follow the best path, return to parents, and stay within a step
   });
 });
 
-test("the picture of a step follows the direction of the script, keeps its margins, and its file has the step", () => {
+test("the saved figure of a step follows the writing direction and keeps its margins", () => {
   const params = { step: 1, show: "mean", layer: 0, head: 0 };
   const theme = { text: "#000000", border: "#cccccc", primary: "#0000ff" };
   const width = 700;

@@ -1,4 +1,4 @@
-// Right-to-left scripts: the direction of a label and the order of its parts.
+// Right-to-left scripts: text direction, isolation and shortening of labels.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { directionOf, isolated } from "../../assets/shared/direction.js";
 import { shortened } from "../../assets/shared/ruler.js";
 import { CanvasSurface } from "../../assets/shared/surface.js";
 
-test("the first letter decides the direction of a string, and an arrow points that way", () => {
+test("the first letter decides the direction of a label, but a label with an arrow is left to right", () => {
   for (const string of ["dog", "", "12 !", "in: שלום", "…dog שלום", "我"]) {
     assert.equal(directionOf(string), "ltr", string);
   }
@@ -16,14 +16,14 @@ test("the first letter decides the direction of a string, and an arrow points th
   assert.equal(directionOf("الكلب → كلب"), "ltr");
 });
 
-test("both ends of an arrow, and symbols, are isolated", () => {
+test("both sides of an arrow, and special tokens, are isolated in right-to-left text", () => {
   assert.equal(isolated("dog → Hund </s> end"), "dog → Hund </s> end");
   assert.equal(isolated("שלום"), "שלום");
   assert.equal(isolated("in: مع → out: ال"), "\u2068in: مع\u2069 → \u2068out: ال\u2069");
   assert.equal(isolated("كلب </s> end"), "كلب \u2066</s> end\u2069");
 });
 
-test("a label is on its side of its point in either direction", () => {
+test("a label is aligned to its anchor in either text direction", () => {
   const drawn = [];
   const context = new Proxy({}, {
     get: (own, name) => own[name] ?? (name === "fillText"
@@ -37,8 +37,8 @@ test("a label is on its side of its point in either direction", () => {
     ["dog", "ltr", "right"]]);
 });
 
-test("a label with an arrow keeps the arrow and both of its ends", () => {
-  // Here a character of size 10 is 5 wide.
+test("a shortened label keeps its arrow and the text on both sides", () => {
+  // A character of size 10 is 5 wide.
   assert.equal(shortened("Knochen. → </s> end", 200, 10), "Knochen. → </s> end");
   assert.equal(shortened("Knochen. → </s> end", 80, 10), "Kn…n. → </s> end");
   assert.equal(shortened("es → Donaudampfschiff", 60, 10), "es → Don…iff");

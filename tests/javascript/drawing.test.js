@@ -1,4 +1,4 @@
-// The large drawing of the Transformer for the loaded model.
+// The large diagram of the loaded Transformer.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import "./page.js";
 import { largeDrawing, SIDE_BY_SIDE, STACKED } from "../../assets/diagram/large_drawing.js";
 
-// DOM elements that Node lacks; these record what they are made of.
+// Stands in for DOM elements, which Node lacks. Records attributes and children.
 class Drawn {
   children = [];
   attributes = {};
@@ -39,7 +39,7 @@ function drawn(norm, places, lecture = false) {
 
 for (const places of [SIDE_BY_SIDE, STACKED]) {
   describe(places === STACKED ? "stacked" : "side by side", () => {
-    test("every sub-layer has a plus above it and a residual connection", () => {
+    test("every sub-layer has a residual connection and a plus sign above it", () => {
       for (const norm of ["pre", "post"]) {
         const { sums, boxes, root } = drawn(norm, places);
         assert.equal(sums.length, 5);
@@ -52,7 +52,7 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
       }
     });
 
-    test("a pre-norm model has its norms below its sub-layers, and one at the end of each stack", () => {
+    test("a pre-norm model has a norm below every sub-layer and one at the end of each stack", () => {
       const { norms, boxes, frames } = drawn("pre", places);
       assert.equal(norms.length, 7);
       const middle = ({ y, height }) => Number(y) + Number(height) / 2;
@@ -63,7 +63,7 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
       assert.equal(frames.filter(({ y }) => norms.some((norm) => y - middle(norm) > 0 && y - middle(norm) < 20)).length, 2);
     });
 
-    test("a post-norm model has its norms after the sum, and none at the end", () => {
+    test("a post-norm model has a norm after every sum and none at the end of a stack", () => {
       const { norms, sums } = drawn("post", places);
       assert.equal(norms.length, 5);
       for (const { cy } of sums) assert.ok(norms.some(({ y }) => cy - y > 14 && cy - y < 30));
@@ -71,12 +71,12 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
   });
 }
 
-test("lecture mode omits the norms, whose names would be too small, and keeps the residual connections", () => {
+test("lecture mode omits the norms and keeps the residual connections", () => {
   const { norms, sums } = drawn("pre", SIDE_BY_SIDE, true);
   assert.deepEqual([norms.length, sums.length], [0, 5]);
 });
 
-test("no arrow is drawn over the name of a norm", () => {
+test("no arrow is drawn over the label of a norm", () => {
   for (const norm of ["pre", "post"]) {
     const all = drawn(norm, SIDE_BY_SIDE).root.all(() => true);
     const crosses = ({ attributes }, { x, y, width, height }) => {

@@ -1,13 +1,13 @@
-// Setup that the tests of the modules in assets/ share. Import it first, because modules draw on a canvas as soon as
-// they are loaded.
+// Shared setup for tests of the modules in assets/. Import it first, because the modules use a canvas when they are
+// loaded.
 
 import { readFileSync } from "node:fs";
 
-// The events of a page.
+// Stands in for the events of a page.
 const events = new EventTarget();
 for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] ??= events[name].bind(events);
 
-// A page measures text on a canvas, which Node lacks. Here every character is half as wide as it is high.
+// Stands in for the canvas that measures text. Every character is half as wide as it is high.
 globalThis.OffscreenCanvas = class {
   getContext() {
     return {
@@ -18,12 +18,12 @@ globalThis.OffscreenCanvas = class {
   }
 };
 
-// Returns a file that tests/javascript/test_scripts.py wrote.
+// Returns the content of a file that tests/javascript/test_scripts.py wrote.
 export function fixture(name) {
   return readFileSync(`${process.env.FIXTURES}/${name}`);
 }
 
-// A surface that records everything drawn on it.
+// A drawing surface that records all drawing calls.
 export class Recorder {
   drawn = [];
 

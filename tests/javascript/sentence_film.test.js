@@ -1,4 +1,4 @@
-// The film of a sentence: its keys and its pace, and the player that all figures with steps share.
+// The film of a sentence: keys and pace, and the player that all stepwise figures share.
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
@@ -7,15 +7,15 @@ import "./page.js";
 import { frameAfter, paceOf } from "../../assets/sentence_film/sentence_film.js";
 import { Player } from "../../assets/shared/player.js";
 
-test("a clicker and the arrow keys go from frame to frame and stop at both ends", () => {
+test("presenter and arrow keys move between frames and stop at both ends", () => {
   const keys = ["PageDown", "ArrowRight", "PageUp", "ArrowLeft", "Home", "End", "x"];
   assert.deepEqual(keys.map((key) => frameAfter(key, 4, 11)), [5, 5, 3, 3, 0, 10, undefined]);
   assert.deepEqual([frameAfter("PageUp", 0, 11), frameAfter("PageDown", 10, 11)], [0, 10]);
 });
 
-test("all frames together take a minute", () => assert.equal(Math.round(11 * paceOf(11)), 60_000));
+test("the whole film takes a minute", () => assert.equal(Math.round(11 * paceOf(11)), 60_000));
 
-test("a player goes to the last step once, pauses when asked, and begins again from the first", () => {
+test("a player pauses on request, stops at the last step, and then restarts from the first", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const seen = [];
   let at = 0;

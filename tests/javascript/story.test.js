@@ -1,10 +1,10 @@
-// The words of a sentence as a control: what is said of a link, where it leads, and which rows and columns a word has.
+// Words of a sentence as controls: the text and URL of a link, and the rows and columns of a word.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import "./page.js";
-import { addressOf, before, placesOf, rowAddress, said } from "../../assets/diagram/story.js";
+import { addressOf, before, linkSentence, placesOf, rowAddress } from "../../assets/diagram/story_links.js";
 
 const hostile = "<img src=x onerror=alert(1)>";
 const STORY = {
@@ -17,30 +17,30 @@ const STORY = {
 };
 
 describe("a link", () => {
-  test("is said with the other word, its share, and its head counted from 1", () => {
-    assert.equal(said(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
-    assert.equal(said(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
-    assert.equal(said(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
+  test("is described by the other word, its share, and its head counted from 1", () => {
+    assert.equal(linkSentence(STORY, STORY.links[0], true), `“${hostile}” 62%: encoder layer 6, head 1`);
+    assert.equal(linkSentence(STORY, STORY.links[1], false), "“es” 100%: cross layer 3, head 4");
+    assert.equal(linkSentence(STORY, ["decoder", 1, 0, 1, 1, 0.5], true), "“es” 50%: masked layer 2, head 2");
   });
 
-  test("leads to its head with its row marked", () => {
+  test("opens its head with its row pinned", () => {
     assert.deepEqual(addressOf(STORY, STORY.links[0]),
       { layer: "6", head: "1", words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
     assert.deepEqual(addressOf(STORY, STORY.links[1]),
       { layer: "3", head: "4", words: "true", hide: "false", cross_rows: "0", cross_columns: "" });
   });
 
-  test("leads to tokens where a row of words mixes the steps that wrote the word with others", () => {
+  test("opens the token map if a row of the word map would include other steps", () => {
     assert.deepEqual(addressOf(STORY, STORY.links[2]),
       { layer: "1", head: "8", words: "false", hide: "false", cross_rows: "1.2", cross_columns: "1.2" });
   });
 });
 
-test("further links of a word are on the page of their kind, with its row marked", () => {
+test("further links of a word open the page of their attention kind with its row pinned", () => {
   assert.deepEqual(rowAddress(STORY, "encoder", 2), { words: "true", hide: "false", encoder_rows: "3", encoder_columns: "" });
 });
 
-test("a word has rows where it looks and columns where it is looked at", () => {
+test("a word has rows where it attends and columns where it is attended to", () => {
   const none = { rows: [], columns: [] };
   assert.deepEqual(placesOf(STORY, { side: "source", at: 1 }),
     { encoder: { rows: [1, 2], columns: [1, 2] }, decoder: none, cross: { rows: [], columns: [1, 2] } });
@@ -48,7 +48,7 @@ test("a word has rows where it looks and columns where it is looked at", () => {
     { encoder: none, decoder: { rows: [1, 2], columns: [2, 3] }, cross: { rows: [1, 2], columns: [] } });
 });
 
-test("the decoder has read what is before the word that it writes, as the text spells it", () => {
+test("the text read by the decoder is the part of the translation before the word", () => {
   const words = ["nicht", ",", "weil", "nicht"];
   assert.deepEqual([0, 1, 2, 3].map((at) => before("nicht, weil nicht", words, at)), ["nothing yet", "nicht", "nicht,", "nicht, weil"]);
 });

@@ -1,4 +1,4 @@
-"""Tests of the components' scripts, run by Node on messages and numbers that Python writes."""
+"""Runs the JavaScript tests in Node, on messages and expected numbers that Python writes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from attention_atlas.browser.labels import column_labels, row_labels
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script
 from attention_atlas.browser.wire import pack
-from pages.ui.change_attention.resolved import resolve
-from pages.ui.components.attention_browser import Shown
+from pages.ui.change_attention.resolution import resolve
+from pages.ui.components.attention_browser import BrowserState
 from pages.ui.components.changed_attention import Version, changed_payload
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import Visited
+from pages.ui.decoding.visited_translations import VisitedTranslation
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.params.decoding import DecodingParams
@@ -47,21 +47,21 @@ from transformer.values.trace import KINDS
 
 HERE = Path(__file__).parent
 SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
-# Scripts that a browser fetches, and the script of a saved file.
+# Entry scripts: those that the browser fetches, and those inside saved files.
 ENTRIES = sorted(
     path.relative_to(ASSETS).with_suffix("").as_posix()
     for path in SCRIPTS
     if "export default mount(" in path.read_text(encoding="utf-8") or path.stem in ("html_export", "lesson_file")
 )
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"
-# A quote, a comma, and a word of several tokens: the CSV must quote, and words must be merged.
+# Quotation marks and a comma, which CSV must quote, and words of several tokens, which are merged.
 SOURCE, TARGET = 'The old "man", reads a book.', "Der alte Mann liest ein Buch."
 FIRST = AttentionParams(layer=0, head=0, words=False)
 PINNED = {"rows": [1, 3], "columns": [0, 2, 4]}
 
 
 def node() -> str:
-    """Return the Node that tests/requirements.txt installs, or one from the system."""
+    """Return the path of Node: the one that tests/requirements.txt installs, or else one on the system."""
     found = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if found is None:
         if os.environ.get("CI") == "true":
@@ -88,7 +88,7 @@ def write(folder: Path, name: str, content: object) -> None:
 
 
 def write_codes(folder: Path) -> None:
-    """Write a message and its content; it covers every byte of a code."""
+    """Write a message in which every byte value occurs, and its content."""
     numbers = np.random.default_rng(0).integers(0, 2**16, 257, dtype=np.uint16)
     header = {"text": "für \U0001f642", "numbers": [1, 2.5, None]}
     (folder / "message.bin").write_bytes(pack(header, numbers))
@@ -96,7 +96,7 @@ def write_codes(folder: Path) -> None:
 
 
 def write_attention(folder: Path, translator, kind) -> None:
-    """Write a kind as the browser receives it, and every head of it in the pages' own view."""
+    """Write one attention kind as the browser receives it, and the weights of every head in every view."""
     trace = translator.trace(SOURCE, TARGET)
     metrics = head_metrics(trace, kind, translator.tokenizer.scores)
     (folder / f"{kind}.bin").write_bytes(browser_payload(trace, metrics, vars(replace(FIRST, layer=1)), number=3))
@@ -119,7 +119,7 @@ def write_attention(folder: Path, translator, kind) -> None:
 
 
 def attention_table(view) -> dict[str, object]:
-    """Return the first layer's second head with some tokens pinned: sums of the displayed decimals, and their table."""
+    """Return the CSV table of layer 1, head 2 with pinned tokens, and the sums of the displayed decimals."""
     rows, columns = row_labels(view.axes), column_labels(view.axes)
     shown = np.rint(view.weights[0, 1].astype(np.float64) * 1e4).astype(int)
     of_rows, of_columns = shown[PINNED["rows"]].sum(0), shown[:, PINNED["columns"]].sum(1)
@@ -150,7 +150,7 @@ def write_links(folder: Path) -> None:
     """Write attention with start and end symbols, and the links of each word as the first page ranks them."""
     random = np.random.default_rng(0)
     words = ["the", "dog", "did", "not", "bark", "at", "it", "."]
-    # The weights have four decimals, as many as the browser shows.
+    # Weights with four decimal places, as many as the browser displays.
     maps = {kind: random.multinomial(10_000, random.dirichlet(np.ones(9), (2, 2, 9))) / 10_000 for kind in KINDS}
     maps["decoder"] = np.tril(maps["decoder"])
     maps["encoder"][0, 1] = np.eye(9, k=-1)
@@ -160,7 +160,7 @@ def write_links(folder: Path) -> None:
     links = by_word(word_links(trace, metrics))
     for kind, measured in metrics.items():
         (folder / f"links-{kind}.bin").write_bytes(browser_payload(trace, measured, vars(FIRST), number=1))
-        # The decoder has read the start symbol before its first word.
+        # Decoder columns start with the start symbol, so words are shifted by one.
         shift = kind == "decoder"
         write(
             folder,
@@ -177,14 +177,14 @@ def write_links(folder: Path) -> None:
 
 
 def write_changed(folder: Path, translator) -> None:
-    """Write a run with given rows, as the editor receives it, and the heads before and after, by token and by word."""
+    """Write the message of the attention editor, and all heads before and after the edits, by token and by word."""
     trace = translator.trace(SOURCE, TARGET)
     edits = "cross.2.all.3~2x60~4x15_cross.1.2.4~even"
     resolved = resolve(EditParams(edits=EditList.parse(edits)), trace)
     after = reread(translator, trace, resolved.interventions)
     scores = translator.tokenizer.key_scores("cross")
     versions = [Version(each, head_metrics(each, "cross", scores)) for each in (after, trace)]
-    asked = StateRequest(5, Shown("", replace(FIRST, layer=1)))
+    asked = StateRequest(5, BrowserState("", replace(FIRST, layer=1)))
     (folder / "changed.bin").write_bytes(changed_payload(*versions, asked, "what was changed", edits))
     views = {
         f"{name}-{str(words).lower()}": view_of(each, "cross", words=words).weights.tolist()
@@ -196,7 +196,7 @@ def write_changed(folder: Path, translator) -> None:
 
 
 def write_training(folder: Path) -> None:
-    """Write a short training run as the training film receives it, and the expected content of each frame."""
+    """Write a short training run as the training film receives it, and the expected content of its frames."""
     config = TaskConfig(task="copy", d_model=8, heads=2, layers=2, items=4, steps=6, snapshots=3, warmup=2)
     trainer = TaskTrainer(config, "dacb")
     trainer.advance(steps=5)
@@ -239,11 +239,11 @@ def write_training(folder: Path) -> None:
 
 
 def write_decoding(folder: Path, translator) -> None:
-    """Write a beam search as its component receives it, and the expected rows of attention and scores."""
+    """Write a beam search as its component receives it, and the expected attention rows and scores."""
     params = DecodingParams(method="beam", beam_size=3)
     traced = translator.trace_decoding(SOURCE, DecodingSettings("beam", beam_size=3))
     tokens = tuple(token.id for token in traced.translation.tokens)
-    own = Visited(tokens, traced.translation.text, float(traced.trace.log_probs.sum()), params)
+    own = VisitedTranslation(tokens, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     asked = {"number": 1, "params": {**asdict(params), "layer": 0, "head": 0}}
     (folder / "decoding.bin").write_bytes(
         decoding_payload(traced, [own], params, translator.tokenizer, asked, (0, 0), LANGUAGES)
@@ -264,7 +264,7 @@ def write_decoding(folder: Path, translator) -> None:
     )
 
 
-def test_scripts_compute_the_same_as_python(fixtures):
+def test_javascript_tests_pass_on_data_from_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
         [node(), "--test", "--test-reporter=spec", *files],
@@ -277,16 +277,16 @@ def test_scripts_compute_the_same_as_python(fixtures):
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_joined_scripts_form_a_valid_module(entry, tmp_path):
-    """A name that two of them define would be a syntax error."""
+def test_joined_javascript_files_form_a_valid_module(entry, tmp_path):
+    """Two files that define the same name would cause a syntax error."""
     file = tmp_path / "module.mjs"
     file.write_text(script(entry), encoding="utf-8")
     done = subprocess.run([node(), "--check", str(file)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 
-def test_every_export_is_imported_under_its_own_name():
-    """Joined modules lose their imports and exports; only the names remain."""
+def test_every_javascript_export_is_imported_without_renaming():
+    """Joining the files removes imports and exports, so a renamed import would be undefined."""
     sources = {path: path.read_text(encoding="utf-8") for path in [*SCRIPTS, *HERE.glob("*.js")]}
     imported = [
         (path.parent / file).resolve() / name

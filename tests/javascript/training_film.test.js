@@ -1,4 +1,4 @@
-// The film of a training: its moment, its heads, and the course of its curves.
+// The training film: its moment, its heads and its curves.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fixture, Recorder } from "./page.js";
 import { unpack } from "../../assets/shared/wire.js";
 import {
-  curvesGeometry, drawCurves, marksOf, panelsOf, spread, stepAt, stepMarks,
+  curvesGeometry, drawCurves, marksOf, panelsOf, spreadLabels, stepAt, stepMarks,
 } from "../../assets/training_lab/curves.js";
 import { Film } from "../../assets/training_lab/film.js";
 import { drawSpectrum, largestFrequencies, spectrumGeometry } from "../../assets/training_lab/spectrum.js";
@@ -17,7 +17,7 @@ const modular = new Film(await unpack(fixture("modular.bin")));
 const modularExpected = JSON.parse(fixture("modular.json"));
 const NEWEST = { moment: -1, score: "auto", encoder: 0, decoder: 0, cross: 0 };
 
-test("every map of every moment has the weights from Python", () => {
+test("every map of every snapshot has the weights from Python", () => {
   assert.deepEqual(film.header.at, expected.steps);
   expected.attention.forEach((kinds, index) => {
     for (let head = 0; head < 4; head++) {
@@ -33,12 +33,12 @@ test("every map of every moment has the weights from Python", () => {
   });
 });
 
-test("a moment shows the last snapshot that is not later, and the newest is followed", () => {
+test("each step shows the latest snapshot up to it, and -1 shows the newest", () => {
   const at = (moment) => film.header.at[film.indexOf({ ...NEWEST, moment })];
   assert.deepEqual([-1, 0, 1, 2, 3, 4, 5, 6, 99].map(at), [4, 0, 0, 2, 2, 4, 4, 4, 4]);
 });
 
-test("heads and score are the chosen ones, or those of the first event", () => {
+test("heads and score are the chosen ones, or else those of the first training event", () => {
   for (const [kind, head] of Object.entries(expected.shown)) assert.equal(film.headOf(kind, NEWEST), head);
   assert.equal(film.headOf("cross", { ...NEWEST, cross: 2 }), 1);
   assert.equal(film.headOf("cross", { ...NEWEST, cross: 8 }), 3);
@@ -48,7 +48,7 @@ test("heads and score are the chosen ones, or those of the first event", () => {
   assert.match(film.described(2), /^Step 4 of 6: loss on held-out items \d+\.\d{3}, \d+\.\d% of them right\.$/);
 });
 
-test("the panels have one line per head, and the losses use a logarithmic axis", () => {
+test("the score panel has one line per head, and the loss panel has a logarithmic axis", () => {
   const [losses, heads] = panelsOf(film, NEWEST);
   assert.ok(losses.log && losses.curves[0].points.every(([, loss]) => loss > losses.low && loss < losses.high));
   assert.deepEqual(heads.curves.map(({ name }) => name), ["encoder 1", "encoder 2", "encoder 3", "encoder 4",
@@ -72,15 +72,15 @@ test("axis ticks are round numbers within the axis", () => {
   assert.deepEqual(marksOf({ log: false, low: 0, high: 0.105 }).map((mark) => +mark.toPrecision(2)), [0, 0.05, 0.1]);
 });
 
-test("labels that would overlap move apart, keep their order and stay within the panel", () => {
-  assert.deepEqual(spread([10, 50], 0, 100, 14), [10, 50]);
-  const found = spread([98, 97, 99, 40], 0, 100, 14);
+test("overlapping labels move apart, keep their order and stay within the panel", () => {
+  assert.deepEqual(spreadLabels([10, 50], 0, 100, 14), [10, 50]);
+  const found = spreadLabels([98, 97, 99, 40], 0, 100, 14);
   assert.deepEqual(found, [86, 72, 100, 40]);
-  const crowded = spread(Array.from({ length: 20 }, () => 50), 0, 100, 14);
+  const crowded = spreadLabels(Array.from({ length: 20 }, () => 50), 0, 100, 14);
   assert.ok(Math.min(...crowded) > -1e-9 && Math.max(...crowded) <= 100);
 });
 
-test("a click finds every drawn mark", () => {
+test("a click on the cursor gives its step, and clicks outside give the first or last step", () => {
   const geometry = curvesGeometry(800, false);
   const surface = new Recorder();
   drawCurves(surface, geometry, { film, view: NEWEST, theme: { text: "#000000", border: "#cccccc" } });
@@ -94,7 +94,7 @@ test("a click finds every drawn mark", () => {
   assert.equal(curvesGeometry(800, true).tops.length, 1, "a lecture has the losses alone");
 });
 
-test("a task with repeated items shows their known share, and a modular one its spectra", async () => {
+test("a modular task shows its spectra and the accuracy on training items", async () => {
   assert.deepEqual([film.header.learned, film.header.spectra], [null, null]);
   const { header } = modular;
   assert.equal(header.spectra.length, header.at.length);
@@ -104,7 +104,7 @@ test("a task with repeated items shows their known share, and a modular one its 
   learned.points.forEach(([, share], index) => assert.ok(Math.abs(share - modularExpected.learned[index]) < 1e-4));
 });
 
-test("a spectrum has one bar per frequency, on one scale for all moments", () => {
+test("a spectrum has one bar per frequency, with the same scale at all steps", () => {
   const { spectra } = modular.header;
   const highest = Math.max(...spectra.flat());
   const geometry = spectrumGeometry(800);

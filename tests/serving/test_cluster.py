@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from transformer.analysis.heads.statistics import Statistics
+from transformer.measurements.corpus import PART_SIZE, measure_corpus
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
-from transformer.surveys.corpus import PART, measure_corpus
 
 pytestmark = pytest.mark.install
 
@@ -124,7 +124,9 @@ def serving(cluster: Cluster, log: Path, **environment: str) -> Iterator[RemoteT
 
 def test_cluster_and_single_process_give_the_same_measurements(cluster, shipped: Translator, tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
-    sentences.write_text("".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART + 20)), encoding="utf-8")
+    sentences.write_text(
+        "".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART_SIZE + 20)), encoding="utf-8"
+    )
     done = cluster.run(
         "analysis",
         "measure",
@@ -148,7 +150,7 @@ def test_cluster_machine_without_the_model_is_reported(cluster, model_folder, tm
     sentences.write_text("A dog\n", encoding="utf-8")
     code = f"""
 from pathlib import Path
-from transformer.surveys.corpus import measure_corpus
+from transformer.measurements.corpus import measure_corpus
 from transformer.running.translator import Translator
 folder = Path({str(folder)!r})
 translator = Translator.load(folder, "cpu")

@@ -88,14 +88,25 @@ def opened(page: str = FIRST, **address: str) -> AppTest:
     return (test if page == FIRST else test.switch_page(page)).run()
 
 
+def messages(test: AppTest, field: str) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the components whose message has a field, each with its message."""
+    nodes = [node for node in test.get("bidi_component") if node.proto.json]
+    found = [(node, json.loads(node.proto.json)) for node in nodes]
+    return [(node, data) for node, data in found if field in data]
+
+
+def drawn_maps(test: AppTest) -> list[dict[str, Any]]:
+    """Return the maps that are drawn side by side; empty if there are none."""
+    return next((data["sides"] for _, data in messages(test, "sides")), [])
+
+
 def submit(test: AppTest, text: str, name: str = "sentence") -> None:
     """Type a text into a text box, and press Enter.
 
     Args:
         name: "sentence" for the sentence box, or "another" for the box with the user's own translation.
     """
-    sent = [node for node in test.get("bidi_component") if node.proto.json]
-    (node,) = (node for node in sent if json.loads(node.proto.json).get("name") == name)
+    (node,) = (node for node, data in messages(test, "name") if data["name"] == name)
     send(test, node, "submitted", text)
 
 
@@ -130,8 +141,7 @@ def typed(test: AppTest, name: str = "sentence") -> str | None:
 
 def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
     """Return the message that a text box received; empty if the box is not on the page."""
-    reported = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return next((data for data in reported if data.get("name") == name), {})
+    return next((data for _, data in messages(test, "name") if data["name"] == name), {})
 
 
 def chooser(test: AppTest, key: str) -> Selectbox:

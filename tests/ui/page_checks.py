@@ -12,7 +12,7 @@ from streamlit.runtime import Runtime
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.runs.inference import RUNS
-from tests.ui.driver import figures
+from tests.ui.driver import figures, messages
 
 # Invalid axis titles: a unit alone, or a default of Vega or Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
@@ -65,8 +65,8 @@ def axis_titles(spec: object) -> Iterator[str | None]:
 
 def menus(test) -> list[dict[str, str]]:
     """Return the messages that the save menus of all figures received."""
-    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return [data for data in sent if data.keys() == {"file", "title", "sentence", "label", "experiment"}]
+    keys = {"file", "title", "sentence", "label", "experiment"}
+    return [data for _, data in messages(test, "file") if data.keys() == keys]
 
 
 def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> None:

@@ -26,9 +26,11 @@ from tests.ui.driver import (
     MIXED,
     box,
     chooser,
+    drawn_maps,
     expand,
     headers,
     healthy,
+    messages,
     opened,
     send,
     submit,
@@ -37,8 +39,8 @@ from tests.ui.driver import (
     typed,
     unescaped,
 )
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.model import devices
@@ -247,19 +249,12 @@ def test_masked_attention_shows_no_weight_on_later_tokens():
 
 def paragraphs(test: AppTest) -> list[list]:
     """Return the parts of every text that links to heads."""
-    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return [data["parts"] for data in sent if "parts" in data]
-
-
-def maps(test: AppTest) -> list[dict]:
-    """Return the maps that the page shows side by side."""
-    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return next(data["sides"] for data in sent if "sides" in data)
+    return [data["parts"] for _, data in messages(test, "parts")]
 
 
 def test_masked_attention_page_shows_scores_and_weights(shipped):
     test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
-    scores, mask, weights = maps(test)
+    scores, mask, weights = drawn_maps(test)
     trace = shipped.trace("I have a dream.", details=True)
     assert scores["values"] == pytest.approx(list(trace.detail("decoder", "scores")[2, 1].ravel()), abs=1e-4)
     assert not any(scores["masked"]) and mask["masked"] == weights["masked"] == list((~trace.decoder_mask).ravel())
@@ -272,14 +267,14 @@ def test_masked_attention_page_shows_scores_and_weights(shipped):
 
 def test_page_compares_the_sentences_with_tired_and_wide():
     test = opened(COMPARE, compare_part="two_heads", text="x")
-    first, second, difference = maps(test)
+    first, second, difference = drawn_maps(test)
     assert healthy(test) and "differ most here" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
     assert any("tired" in label and "wide" in label for label in difference["columns"])
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
     assert difference["values"] == pytest.approx(expected, abs=1e-9)
     test.selectbox("compare_b_kind").set_value("cross").run()
-    assert healthy(test) and len(maps(test)) == 2 and "The difference cannot be shown" in texts(test)
+    assert healthy(test) and len(drawn_maps(test)) == 2 and "The difference cannot be shown" in texts(test)
     assert test.query_params["compare_b"].startswith("cross.")
     test.text_input("compare_a_text").set_value("  ").run()
     assert healthy(test, warned=True) and ["Type a sentence" in warning.value for warning in test.warning] == [True]
@@ -401,7 +396,7 @@ def test_page_opens_at_the_most_telling_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
     trace = shipped.trace(text)
-    telling = telling_head(trace, head_metrics(trace, ATTENTION[page], shipped.tokenizer.scores))
+    telling = clearest_head(trace, head_metrics(trace, ATTENTION[page], shipped.tokenizer.scores))
     asked = headers(test)[0]["asked"]["choice"]
     assert (asked["layer"], asked["head"]) == (telling.layer, telling.head)
     assert {"layer", "head"}.isdisjoint(test.query_params), "nobody chose it"
@@ -425,18 +420,18 @@ def test_changing_the_colour_metric_keeps_the_chosen_head():
 
 def test_head_named_in_a_text_is_a_link():
     test = opened(text="I have a dream.")
-    named = [node for node in test.get("bidi_component") if '"parts"' in node.proto.json]
+    named = messages(test, "parts")
     assert len(named) == 3
-    link = next(part for part in json.loads(named[2].proto.json)["parts"] if isinstance(part, dict))
-    send(test, named[2], "open", {"kind": link["kind"], "layer": link["layer"], "head": link["head"]})
+    node, data = named[2]
+    link = next(part for part in data["parts"] if isinstance(part, dict))
+    send(test, node, "open", {"kind": link["kind"], "layer": link["layer"], "head": link["head"]})
     assert healthy(test) and headers(test)[0]["kind"] == "cross"
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
 def test_box_in_the_model_drawing_links_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
-    (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
-    large = json.loads(drawn.proto.json)
+    ((drawn, large),) = messages(test, "here")
     assert large["source"] == "I have a dream."
     assert large["layers"] == {"encoder": 6, "decoder": 6}
     for shown in large["kinds"].values():
@@ -452,8 +447,8 @@ def test_box_in_the_model_drawing_links_to_its_page():
 def test_link_of_a_word_opens_the_head_with_the_row_marked(shipped):
     text = "The animal didn't cross the street because it was too tired."
     test = opened(text=text)
-    (drawn,) = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
-    story = json.loads(drawn.proto.json)["story"]
+    ((drawn, large),) = messages(test, "here")
+    story = large["story"]
     source = story["source"]
     assert source["words"][story["opens"]] == "it"
     links = [story["links"][number] for number in source["looks"][story["opens"]]]
@@ -481,11 +476,7 @@ def test_untrusted_text_is_shown_literally(narrow_app):
     assert "\u202e" not in json.dumps({**header, "texts": None}, ensure_ascii=False), "it would turn round the labels"
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
-    assert not [
-        node
-        for node in test.get("bidi_component")
-        if '"here"' in node.proto.json and "\u202e" in str(json.loads(node.proto.json).get("source"))
-    ]
+    assert not any("\u202e" in str(data.get("source")) for _, data in messages(test, "here"))
 
 
 def test_too_long_text_is_reported_and_kept():

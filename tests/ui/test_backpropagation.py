@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.backpropagation.gradient import SECTIONS, named, section_of
+from pages.ui.backpropagation.gradient import SECTIONS, section_of, stage_title
 from tests.ui.driver import DREAM, GIVEN, UNREADABLE, chooser, expand, figures, healthy, opened, submit, table, texts
 from transformer.backpropagation.gradients import gradients, parameters_of
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
@@ -50,7 +50,7 @@ def test_user_can_step_through_the_backward_pass(narrow_app, listed, walked):
     for number in walked:
         stage = listed[number]
         assert healthy(test), stage.key
-        assert title(test).startswith(f"{number + 1} of {len(listed)}: {named(stage)} (")
+        assert title(test).startswith(f"{number + 1} of {len(listed)}: {stage_title(stage)} (")
         assert test.segmented_control("backward_section").value == section_of(stage.key)
         largest = np.unravel_index(np.abs(stage.matrix).argmax(), stage.matrix.shape)
         shown = numbers(test)
@@ -138,7 +138,7 @@ def test_loss_uses_the_translation_that_the_user_typed(narrow_app):
 
 
 def test_parameters_are_found_by_their_symbols(listed):
-    names = {stage.key.removeprefix("decoder.cross_attention."): named(stage) for stage in listed}
+    names = {stage.key.removeprefix("decoder.cross_attention."): stage_title(stage) for stage in listed}
     assert names["queries_weight"] == "weights of the queries, W^Q or W_Q"
     assert names["decoder.feed_forward.expand"] == "first weights of the network, W_1"
     assert names["gain"] == "gain of the layer norm, γ or gamma" and names["queries"] == "queries of the head"

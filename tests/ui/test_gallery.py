@@ -5,17 +5,17 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 from pages.ui.heads.kinds import PAGES
-from pages.ui.measured import recorded
-from tests.ui.driver import healthy, opened, send, texts
+from pages.ui.measurements import recordings
+from tests.ui.driver import healthy, messages, opened, send, texts
 from transformer.analysis.heads.gallery import Gallery
 
 PAGE = "pages/gallery.py"
-GALLERY = Gallery.from_json(recorded.GALLERY.path.read_text(encoding="utf-8"))
-SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.does_it]
+GALLERY = Gallery.from_json(recordings.GALLERY.path.read_text(encoding="utf-8"))
+SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.passes]
 
 
 def component(test):
-    (found,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
+    ((found, _),) = messages(test, "exhibits")
     return found
 
 
@@ -51,6 +51,6 @@ def test_invalid_click_opens_nothing():
 def test_gallery_page_names_the_command_that_creates_a_missing_gallery(monkeypatch, tmp_path):
     other = tmp_path / "gallery.json"
     other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
-    monkeypatch.setattr(recorded, "GALLERY", replace(recorded.GALLERY, path=other))
+    monkeypatch.setattr(recordings, "GALLERY", replace(recordings.GALLERY, path=other))
     test = opened(PAGE)
     assert healthy(test) and "transformer.analysis gallery" in test.button("measure_gallery").help

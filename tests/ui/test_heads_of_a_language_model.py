@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -15,12 +14,24 @@ from pages.ui.language_model.subject import PAIRS
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from pages.ui.params.pages import PAGES
 from tests.ui import driver
-from tests.ui.driver import chooser, expand, figures, headers, healthy, same_numbers, send, submit, texts, typed
+from tests.ui.driver import (
+    chooser,
+    expand,
+    figures,
+    headers,
+    healthy,
+    messages,
+    same_numbers,
+    send,
+    submit,
+    texts,
+    typed,
+)
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
-from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.available_models import FOLDER_VARIABLE
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.tracing import trace_continuation, trace_text
 from transformer.values.decoding_settings import DecodingSettings
@@ -60,7 +71,7 @@ def trace(loaded: LanguageModel) -> Trace:
 
 @pytest.fixture(autouse=True)
 def installed_language_model(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
-    monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_language_model.parent))
 
 
 def opened(page: str, **address: str) -> AppTest:
@@ -70,8 +81,7 @@ def opened(page: str, **address: str) -> AppTest:
 
 def sent(test: AppTest, key: str) -> list[dict]:
     """Return the component messages that contain a key."""
-    each = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return [data for data in each if key in data]
+    return [data for _, data in messages(test, key)]
 
 
 def words(test: AppTest) -> str:
@@ -133,7 +143,7 @@ def test_table_contains_every_metric_of_every_head(loaded, trace):
 
 def test_named_head_links_to_its_map_on_the_language_model_page(trace):
     test = opened(COMPARE, compare_part="layers", lm_part="likely")
-    (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
+    ((node, _),) = messages(test, "parts")
     send(test, node, "open", {"kind": "decoder", "layer": 1, "head": 2})
     assert healthy(test) and headers(test)[0]["texts"]["target"] == trace.target_text
     assert [test.query_params[name] for name in ("lm_layer", "lm_head")] == ["2", "3"]
@@ -223,7 +233,7 @@ def test_language_model_page_links_to_compare_heads(button, page):
 
 
 def test_missing_language_model_is_reported_in_one_line(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)
     assert not test.exception and "no language model" in test.info[0].value

@@ -5,7 +5,7 @@ import pytest
 from tests.ui.driver import expand, healthy, opened, same_numbers, table, texts
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun
-from transformer.attribution.graph import attribution_graph, pruned, runner_up
+from transformer.attribution.graph import attribution_graph, prune, runner_up
 from transformer.attribution.paths import path_effects
 
 PAGE = "pages/how_it_came_about.py"
@@ -18,7 +18,7 @@ def test_displayed_path_effects_match_the_library(shipped):
     trace = shipped.trace(DREAM, details=True)
     run, target = FrozenRun(trace, shipped.weights()), Target((3,), (runner_up(trace, 3),))
     graph = attribution_graph(run, target)
-    drawn = pruned(graph, 12)
+    drawn = prune(graph, 12)
     edges = list(drawn.edges)
     shown = table(test, "from", "to", "adds, predicted", "adds, measured")
     # Edges from bias nodes come last, and are never left out.

@@ -20,6 +20,7 @@ from tests.ui.driver import (
     expand,
     figures,
     healthy,
+    messages,
     opened,
     refused,
     same_numbers,
@@ -57,7 +58,7 @@ def test_chosen_page_parts_are_stored_in_the_url(narrow_app):
 
 def parts_drawing(test):
     """Return the drawing that marks the part of the model to which a stage belongs."""
-    (drawing,) = (node for node in test.get("bidi_component") if '"stages"' in node.proto.json)
+    ((drawing, _),) = messages(test, "stages")
     return drawing
 
 

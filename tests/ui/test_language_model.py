@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from attention_atlas.browser.wire import unpack
 from pages.ui.language_model.copying_heads import PLACES, named_heads
-from pages.ui.language_model.likely import score_table, verdict
-from pages.ui.language_model.reading import REPEATING
+from pages.ui.language_model.likelihood import score_table, verdict
+from pages.ui.language_model.reading import REPETITION
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from pages.ui.text.number_format import typeset
 from tests.conftest import POSITIONS
 from tests.ui import driver
-from tests.ui.driver import headers, healthy, submit, tell, texts, typed
-from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
+from tests.ui.driver import drawn_maps, headers, healthy, messages, submit, tell, texts, typed
+from transformer.checkpoints.available_models import FOLDER_VARIABLE, SHIPPED_LANGUAGE_MODEL
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
@@ -36,7 +35,7 @@ def loaded(tiny_language_model: Path) -> LanguageModel:
 
 @pytest.fixture(autouse=True)
 def installed_language_model(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
-    monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tiny_language_model.parent))
 
 
 def opened(**address: str) -> AppTest:
@@ -140,7 +139,7 @@ def test_error_messages_do_not_reveal_server_folders(tiny_language_model, tmp_pa
     damaged = tmp_path / "models" / "damaged"
     shutil.copytree(tiny_language_model, damaged)
     (damaged / "model.safetensors").write_bytes(b"{}")
-    monkeypatch.setenv(VARIABLE, str(damaged.parent))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(damaged.parent))
     test = opened(lm_model="damaged")
     assert "damaged" in test.error[0].value and str(tmp_path) not in everything(test)
 
@@ -203,10 +202,8 @@ def test_copying_heads_are_named_with_their_scores(loaded):
     test = opened(lm_part="heads")
     assert healthy(test)
     scores = head_scores(loaded.model)
-    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    (sides,) = [data["sides"] for data in sent if "sides" in data]
-    assert len(sides) == 3
-    parts = [data["parts"] for data in sent if "parts" in data]
+    assert len(drawn_maps(test)) == 3
+    parts = [data["parts"] for _, data in messages(test, "parts")]
     said = ["".join(part if isinstance(part, str) else part["text"] for part in each) for each in parts]
     for name, sentence in zip(NAMES, said, strict=True):
         values = getattr(scores, name)
@@ -229,13 +226,12 @@ def test_caption_says_if_no_head_puts_half_its_weight_on_one_token(name):
 )
 def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
-    sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]
-    node, data = next((node, data) for node, data in sent if "“induction”" in str(data.get("parts")))
+    node, data = next(each for each in messages(test, "parts") if "“induction”" in str(each[1]["parts"]))
     link = next(part for part in data["parts"] if not isinstance(part, str))
     driver.send(test, node, "open", {name: link[name] for name in ("kind", "layer", "head")})
     assert healthy(test) and test.query_params["lm_layer"] == str(link["layer"] + 1)
     assert "lm_part" not in test.query_params
-    assert typed(test, "beginning") == (beginning if kept else REPEATING)
+    assert typed(test, "beginning") == (beginning if kept else REPETITION)
     shown = texts(test)
     assert "is called “induction”. Here " in shown and "tokens have occurred before" in shown
     submit(test, "I was born in", "beginning")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import Slide, Slides
-from tests.ui.driver import DREAM, headers, healthy, opened, send, texts
+from tests.ui.driver import DREAM, headers, healthy, messages, opened, send, texts
 from transformer.experiments.experiment import Experiment
 
 SLIDES = Slides(
@@ -22,11 +20,11 @@ LISTED = {"slides": str(SLIDES)}
 
 def bar(test):
     """Return the component with the lecturer's controls."""
-    return next(node for node in test.get("bidi_component") if node.proto.json and "stepped" in node.proto.json)
+    return messages(test, "stepped")[0][0]
 
 
 def received(test):
-    return json.loads(bar(test).proto.json)
+    return messages(test, "stepped")[0][1]
 
 
 def act(test, what, **more):

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import headers, healthy, opened, tell, texts, unescaped
+from tests.ui.driver import headers, healthy, messages, opened, tell, texts, unescaped
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
 
@@ -49,8 +48,7 @@ def test_lesson_answer_counts_towards_the_prediction_score():
     asked = {"lesson_id": "query_key_value", "lesson_answer": "1"}
     for lecture, marks in (("false", ["wrong"]), ("true", [])):
         test = opened("pages/lessons.py", **asked, lecture=lecture)
-        sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if '"mark"' in node.proto.json]
-        assert healthy(test) and [one["mark"] for one in sent if "id" in one] == marks
+        assert healthy(test) and [data["mark"] for _, data in messages(test, "mark") if "id" in data] == marks
 
 
 def test_lesson_can_be_completed_from_start_to_end():
@@ -208,7 +206,7 @@ def test_lesson_written_by_a_teacher_is_shown(tmp_path, monkeypatch):
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8"
     )
     (tmp_path / "broken.toml").write_text("title = 1", encoding="utf-8")
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     test = lessons()
     assert healthy(test, warned=True) and "broken" in test.warning[0].value
     assert r"\<b\>\:red\[Mine\]\<\/b\> \$x\$" in texts(test)
@@ -221,7 +219,7 @@ def test_lesson_written_by_a_teacher_is_shown(tmp_path, monkeypatch):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """Return a function that saves a teacher's own lesson and opens the Lessons page at one of its steps."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
         (tmp_path / "mine.toml").write_text(text, encoding="utf-8")

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from tests.ui.driver import figures, healthy, opened, submit, table, texts
+from tests.ui.driver import drawn_maps, figures, healthy, opened, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -16,15 +14,10 @@ def app(**address: str) -> AppTest:
     return opened(PAGE, **{"text": "x", **address})
 
 
-def maps(test: AppTest) -> list[dict]:
-    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
-    return next((each["sides"] for each in sent if "sides" in each), [])
-
-
 def test_page_opens_with_the_three_maps_of_a_text():
     test = app()
     assert healthy(test)
-    full, local, compressed = maps(test)
+    full, local, compressed = drawn_maps(test)
     rows = len(full["rows"])
     assert [each["title"] for each in (full, local, compressed)] == [
         f"Full: {rows} × {rows}",
@@ -51,7 +44,7 @@ def test_chosen_text_attention_kind_and_head_are_in_the_url():
         "long_head": "2",
     }
     again = app(**address)
-    assert maps(again) == maps(test) and len(maps(test)) == 1
+    assert drawn_maps(again) == drawn_maps(test) and len(drawn_maps(test)) == 1
 
 
 @pytest.mark.parametrize(
@@ -66,7 +59,7 @@ def test_chosen_text_attention_kind_and_head_are_in_the_url():
 def test_text_without_a_map_gets_a_single_warning(text, answer):
     test = app()
     submit(test, text, "long_text")
-    assert healthy(test, warned=True) and not maps(test)
+    assert healthy(test, warned=True) and not drawn_maps(test)
     (warning,) = test.warning
     assert answer in warning.value.replace("\\", "")
 
@@ -92,7 +85,7 @@ def test_cost_curves_are_drawn_and_the_page_states_their_slopes(quantity):
             "2.0 times the bytes (slope 1.00)",
             "2.1 MB",
             "compressed attention takes a third of that",
-            "Keys and values grow with slope 1, the map with slope 2",
+            "Keys and values grow with slope 1 and the map with slope 2",
         ),
         "seconds": ("With full attention, a pass over", "the map with slope 2"),
     }

@@ -12,7 +12,7 @@ from pages.ui.runs.models import MODELS
 from tests.model_server import model_server
 from tests.ui.driver import DREAM, healthy, opened, submit, texts, unescaped
 from transformer.running.translator import Translator
-from transformer.serving.client import SERVER
+from transformer.serving.client import SERVER_VARIABLE
 from transformer.serving.service import Service
 
 DREAMED = "Ich habe einen Traum"
@@ -56,7 +56,7 @@ def service(shipped: Translator, asked: list[str]) -> Service:
 )
 def test_pages_show_the_results_of_the_model_server(monkeypatch, service, asked, page, runs):
     with model_server(service) as address:
-        monkeypatch.setenv(SERVER, address)
+        monkeypatch.setenv(SERVER_VARIABLE, address)
         test = opened(page, text=DREAM)
         assert healthy(test)
     assert set(asked) >= runs
@@ -65,7 +65,7 @@ def test_pages_show_the_results_of_the_model_server(monkeypatch, service, asked,
 @pytest.mark.thorough
 def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, service):
     with model_server(service) as address:
-        monkeypatch.setenv(SERVER, address)
+        monkeypatch.setenv(SERVER_VARIABLE, address)
         test = opened(text=DREAM)
         assert healthy(test) and "on the CPU of the model's server" in texts(test)
     submit(test, "A new sentence.")
@@ -86,7 +86,7 @@ def test_unreachable_model_server_is_reported_until_it_returns(monkeypatch, serv
 
 
 def test_nonexistent_model_server_is_reported_in_one_line(monkeypatch):
-    monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
+    monkeypatch.setenv(SERVER_VARIABLE, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error
     assert "does not answer" in error.value and not test.exception

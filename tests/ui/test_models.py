@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.measured import measuring
+from pages.ui.measurements import local_measurement
 from pages.ui.params.compare_heads import UNTRAINED
 from pages.ui.params.pages import PAGES
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
-from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
+from tests.ui.driver import DREAM, FIRST, headers, healthy, messages, opened, submit, texts, typed
 from tests.unit.interop.family_peers import make_family
 from transformer.analysis.heads.gallery import gallery_of
 from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
 from transformer.files.small_files import MAX_FILE_BYTES
-from transformer.interop.importing import import_model
-from transformer.lessons.folders import SHIPPED as LESSONS
+from transformer.interop.importer import import_model
+from transformer.lessons.folders import SHIPPED_FOLDER as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC, COMPARE = "en-ar", "pages/compare_heads.py"
@@ -336,8 +336,8 @@ def test_gallery_uses_the_languages_of_the_model(models):
     (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
     test = opened(page, model="ar-en")
     assert healthy(test)
-    (drawn,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
-    cards = {card["title"]: card for card in json.loads(drawn.proto.json)["exhibits"]}
+    ((drawn, data),) = messages(test, "exhibits")
+    cards = {card["title"]: card for card in data["exhibits"]}
     assert "The English word before" in cards and "German" not in drawn.proto.json
     assert {example["direction"] for example in cards["The word after"]["examples"]} == {"rtl"}
     assert {example["direction"] for example in cards["The English word before"]["examples"]} == {"ltr"}
@@ -383,10 +383,10 @@ def test_model_in_a_read_only_folder_can_be_measured(monkeypatch, models):
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
-    monkeypatch.setattr(measuring, "MEASURED", {})
+    monkeypatch.setattr(local_measurement, "UNSAVED_RECORDS", {})
     test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC)
     test.button("measure_head_statistics").click().run()
-    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.MEASURED) == 1
+    assert healthy(test) and "over 1 sentences" in texts(test) and len(local_measurement.UNSAVED_RECORDS) == 1
     blocked.rmdir()
     (models / "models" / ARABIC / "sentences.txt").unlink()
 

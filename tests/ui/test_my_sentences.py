@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from pages.ui.lecture.bar import WITHOUT_LIST
-from pages.ui.measured.over_mine import FOUND
-from tests.ui.driver import DREAM, FIRST, healthy, opened, send, table, texts
+from pages.ui.lecture.bar import LIST_LEFT_OUT
+from pages.ui.measurements.own_sentences import RESULT_KEY
+from tests.ui.driver import DREAM, FIRST, healthy, messages, opened, send, table, texts
 from tests.ui.test_lecture import act, parameter, received
-from transformer.surveys.effects import measure_effects
+from transformer.measurements.effects import measure_effects
 
 OFF = "pages/switch_heads_off.py"
 MINE = ["A dog.", DREAM]
@@ -17,11 +15,7 @@ MINE = ["A dog.", DREAM]
 
 def stepper(test):
     """Return the component that steps through the list, and its message."""
-    (found,) = (
-        (node, json.loads(node.proto.json))
-        for node in test.get("bidi_component")
-        if node.proto.json and "count" in json.loads(node.proto.json)
-    )
+    (found,) = messages(test, "count")
     return found
 
 
@@ -63,7 +57,7 @@ def test_slide_omits_a_sentence_list_that_is_too_long():
     test = opened(FIRST, text=DREAM)
     send(test, stepper(test)[0], "act", {"text": "\n".join(f"{number}: {DREAM * 20}" for number in range(50))})
     act(test, "add")
-    assert received(test)["problem"] == WITHOUT_LIST and len(received(test)["slides"]) == 1
+    assert received(test)["problem"] == LIST_LEFT_OUT and len(received(test)["slides"]) == 1
     act(test, "start")
     assert healthy(test) and stepper(test)[1]["count"] == 50
 
@@ -80,10 +74,10 @@ def test_resumed_survey_matches_the_survey_of_a_file(shipped):
     means = np.concatenate([whole.mean("off", kind).mean.ravel() for kind in whole.kinds("off")])
     assert shown["mean"].tolist() == pytest.approx(means.tolist(), abs=1e-4)
     # Simulate a user who stopped the measurement after the first sentence.
-    belongs, _ = test.session_state[FOUND]
-    test.session_state[FOUND] = belongs, measure_effects(shipped, MINE[:1])
+    belongs, _ = test.session_state[RESULT_KEY]
+    test.session_state[RESULT_KEY] = belongs, measure_effects(shipped, MINE[:1])
     test.run()
     assert "Measured: 1 of 2." in texts(test) and test.button(key="mine_measure").label == "Continue"
     test.button(key="mine_measure").click().run()
-    _, found = test.session_state[FOUND]
+    _, found = test.session_state[RESULT_KEY]
     assert found.texts == whole.texts and np.array_equal(found.values["off"]["cross"], whole.values["off"]["cross"])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pages.ui.params.state import EXAMPLES
-from tests.ui.driver import healthy, opened, send, texts
+from tests.ui.driver import healthy, messages, opened, send, texts
 from transformer.experiments.experiment import Experiment
 
 PAGE = "pages/patch.py"
@@ -55,9 +55,8 @@ def test_verifying_an_experiment_recomputes_it_and_names_differences():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
     test.button(key="patch_check").click().run()
     assert healthy(test) and test.success[0].value.startswith("Matches to 1e\\-05")
-    messages = {node.proto.json: node for node in test.get("bidi_component")}
-    carried = next(json.loads(each)["experiment"] for each in messages if '"patch-next"' in each)
-    opener = next(node for each, node in messages.items() if '"mark"' in each)
+    carried = next(data["experiment"] for _, data in messages(test, "experiment") if data["file"] == "patch-next")
+    opener, _ = messages(test, "mark")[0]
     send(test, opener, "opened", carried)
     assert healthy(test) and test.success[0].value.startswith("Matches to 1e\\-05")
     saved = json.loads(Experiment.read(carried.encode()).to_json())
@@ -89,9 +88,7 @@ def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
     test = opened(PAGE, text="The doctor lost her keys.", patch_other="The doctor lost his keys.")
 
     def drop(what):
-        send(
-            test, next(node for node in test.get("bidi_component") if '"partners"' in node.proto.json), "dropped", what
-        )
+        send(test, messages(test, "partners")[0][0], "dropped", what)
         assert healthy(test)
         return [test.query_params.get(f"patch_{name}") for name in ("direction", "layer", "at", "partner")]
 
@@ -113,7 +110,7 @@ def test_dropping_a_cell_sets_the_patch_and_invalid_drops_are_ignored():
 def test_page_asks_for_a_changed_word_if_there_is_no_second_sentence():
     test = opened(PAGE, text="My sister bought a car.")
     assert healthy(test) and "Change one word of B and press Enter" in test.info[0].value
-    asked = json.loads(next(node.proto.json for node in test.get("bidi_component") if '"Sentence B' in node.proto.json))
+    asked = next(data for _, data in messages(test, "label") if data["label"].startswith("Sentence B"))
     assert asked["text"] == "My sister bought a car."
     assert "Or drag a cell" not in plain(test) and not any(each.label == "Ask" for each in test.selectbox)
     assert not opened(PAGE, text=EXAMPLES[0]).info

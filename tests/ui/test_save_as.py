@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attention_atlas.browser.wire import unframe
-from tests.ui.driver import healthy, opened, send
+from tests.ui.driver import healthy, messages, opened, send
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression
 
 # Text that could be read as a spreadsheet formula, as markup, or as a string in an expression.
@@ -44,6 +44,6 @@ def test_pdf_writer_is_loaded_on_demand():
         return [header for header in (unframe(data)[0] for data in sent) if "fonts" in header]
 
     assert not writers()
-    (exporter,) = (node for node in test.get("bidi_component") if '"colours"' in node.proto.json)
+    ((exporter, _),) = messages(test, "colours")
     send(test, exporter, "pdf", True)
     assert healthy(test) and len(writers()) == 1

@@ -13,7 +13,7 @@ from pages.ui.state.session import EXAMPLES
 from tests.properties import few, many
 from tests.ui.driver import DREAM, box, chooser, headers, healthy, opened, submit, tell, typed
 from tests.unit.robustness.test_any_address import ADDRESSES
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 
 def followed() -> None:
@@ -30,7 +30,9 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
     the page's name.
     """
     test = AppTest.from_function(followed)
-    test.query_params.update(State.from_address({**address, TEXT: valid(text), TARGET: valid(target)}).to_address())
+    test.query_params.update(
+        State.from_address({**address, TEXT: replace_surrogates(text), TARGET: replace_surrogates(target)}).to_address()
+    )
     kept = {}
     for number, page in enumerate(pages):
         test.session_state["open"] = page
@@ -39,7 +41,7 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         test.run()
         assert not test.exception
         written = dict(test.query_params)
-        assert (written[TEXT], written.get(TARGET, "")) == (valid(text), valid(target))
+        assert (written[TEXT], written.get(TARGET, "")) == (replace_surrogates(text), replace_surrogates(target))
         # Pins without an attention kind are assigned to the kind on the first page.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}

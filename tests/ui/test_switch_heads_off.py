@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
-from tests.ui.driver import DREAM, GIVEN, expand, figures, healthy, opened, send, submit, table, texts
+from tests.ui.driver import DREAM, GIVEN, expand, figures, healthy, messages, opened, send, submit, table, texts
 from transformer.ablation.effect import effect_of
 from transformer.values.interventions import Interventions, parse_head
 
@@ -17,11 +15,7 @@ PAGE = "pages/switch_heads_off.py"
 
 def switches(test):
     """Return the switchboard component and its message."""
-    (found,) = (
-        (node, json.loads(node.proto.json))
-        for node in test.get("bidi_component")
-        if node.proto.json and "boards" in json.loads(node.proto.json)
-    )
+    (found,) = messages(test, "boards")
     return found
 
 

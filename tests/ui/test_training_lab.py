@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attention_atlas.browser.wire import unpack
 from pages.ui.params.training_lab import LabParams
 from pages.ui.state import session
-from pages.ui.training_lab import live
+from pages.ui.training_lab import own_training
 from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.trainings import Trainings
 from tests.ui.driver import GIVEN, expand, healthy, opened, submit, tell, texts
@@ -23,14 +23,14 @@ SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps
 
 @pytest.fixture(autouse=True)
 def isolated_training_runs(monkeypatch):
-    monkeypatch.setattr(live, "TRAININGS", Trainings())
-    monkeypatch.setattr(live, "prepare", lambda: None)
+    monkeypatch.setattr(own_training, "TRAININGS", Trainings())
+    monkeypatch.setattr(own_training, "prepare", lambda: None)
 
 
 @pytest.fixture
 def no_recorded_runs(monkeypatch, tmp_path):
     """Hide all recorded training runs, so that the page starts a new one."""
-    monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
+    monkeypatch.setattr(own_training, "recorded_run", partial(recorded_run, folder=tmp_path))
 
 
 def component(test: AppTest):
@@ -214,7 +214,7 @@ def test_invalid_task_item_is_reported_and_stays_in_the_text_box():
 def test_diverging_training_run_is_reported_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
-    (training,) = live.TRAININGS._all.values()
+    (training,) = own_training.TRAININGS._all.values()
     training.trainer.model.generator.weight.data.fill_(np.inf)
     test.button("lab_start").click().run()
     test.run()
@@ -242,7 +242,7 @@ def test_third_concurrent_training_run_waits_for_its_turn():
 @pytest.mark.usefixtures("no_recorded_runs")
 def test_training_run_that_was_dropped_is_reported():
     test = opened(PAGE, **SMALL)
-    live.TRAININGS.leave(test.session_state[live.TAB])
+    own_training.TRAININGS.leave(test.session_state[own_training.TAB])
     test.run()
     assert not test.exception and "make room" in test.info[0].value and film(test)["at"] == [0]
     assert not test.run().info
@@ -255,15 +255,15 @@ def test_leaving_the_page_pauses_training_and_ends_its_thread():
     test.number_input("lab_steps").set_value(3_000).run()
     test.button("lab_start").click().run()
     test.switch_page("pages/about.py").run()
-    (training,) = live.TRAININGS._all.values()
+    (training,) = own_training.TRAININGS._all.values()
     # The training thread ends after its current step.
     for thread in set(threading.enumerate()) - before:
         thread.join(60)
     steps = training.trainer.step
     test.run()
     assert training.trainer.step == steps and set(threading.enumerate()) <= before
-    training.asked -= live.TRAININGS.patience + 1
+    training.asked -= own_training.TRAININGS.patience + 1
     test.switch_page(PAGE).run()
     assert not film(test)["running"] and len(film(test)["losses"]) == steps, "found as it was left"
-    tab = test.session_state[live.TAB]
-    assert live.TRAININGS.of(tab) is training
+    tab = test.session_state[own_training.TAB]
+    assert own_training.TRAININGS.of(tab) is training

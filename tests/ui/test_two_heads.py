@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+
+from tests.ui.driver import drawn_maps
 
 SCRIPT = """
 from pathlib import Path
@@ -35,8 +36,7 @@ def test_chosen_layer_is_limited_to_the_depth_of_its_stack(model_folder, kind, l
     for name in "ab":
         box = test.selectbox(f"compare_{name}_layer")
         assert box.value == layers - 1 and len(box.options) == layers
-    (node,) = (node for node in test.get("bidi_component") if "sides" in node.proto.json)
-    assert f"layer {layers}, head 1" in json.loads(node.proto.json)["sides"][0]["title"]
+    assert f"layer {layers}, head 1" in drawn_maps(test)[0]["title"]
 
 
 def test_caption_numbers_repeated_words(model_folder):
@@ -45,8 +45,7 @@ def test_caption_numbers_repeated_words(model_folder):
         test.query_params[f"compare_{name}"] = f"encoder.1.{head}.words.the the the the"
     test.run()
     assert not test.exception
-    (node,) = (node for node in test.get("bidi_component") if "sides" in node.proto.json)
-    difference = json.loads(node.proto.json)["sides"][2]
+    difference = drawn_maps(test)[2]
     values = np.array(difference["values"]).reshape(len(difference["rows"]), -1)
     cell = np.unravel_index(np.abs(values).argmax(), values.shape)
     texts = "\n".join(each.value for each in test.markdown)

@@ -50,6 +50,14 @@ def test_displayed_attributions_match_the_library(shipped, trace):
     assert total == pytest.approx(exact.total[0], abs=1e-3)
 
 
+def test_page_opens_with_a_word_on_which_attention_weights_and_erasure_disagree(shipped, trace):
+    test = app(mattered_part="writers")
+    assert healthy(test)
+    asked = int(test.button_group("mattered_word").value) - 1
+    weights, erasure = (shipped.attribute(trace, method, words=True).source[asked] for method in ("weights", "erasure"))
+    assert weights.argmax() != erasure.argmax()
+
+
 @pytest.mark.thorough
 def test_selected_word_and_token_option_are_stored_in_the_url(narrow_app):
     test = app(**SHORT)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pages.ui.params.pages import PAGES
-from pages.ui.your_own_attention.files import VARIABLE
+from pages.ui.your_own_attention.files import FOLDER_VARIABLE
 from tests.ui.driver import healthy, opened, texts
 
 COMPARE, PAGE = "pages/compare_heads.py", "pages/your_own_attention.py"
@@ -16,7 +16,7 @@ COMPARE, PAGE = "pages/compare_heads.py", "pages/your_own_attention.py"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     weights = np.full((2, 3, 4, 4), 0.25)
     weights[1, 2] = np.eye(4)[[1, 2, 1, 0]]
     tokens = ["[CLS]", "old", "##er", "[SEP]"]

@@ -6,7 +6,7 @@ import pytest
 
 from transformer.analysis.aligned_pair import AlignedPair
 from transformer.commands.align import main
-from transformer.surveys.alignments import Gold
+from transformer.measurements.alignments import GoldAlignments
 
 PAIRS = (
     "I have a dream.\tIch habe einen Traum.\n\t\nThe children play with the dog.\tDie Kinder spielen mit dem Hund.\n"
@@ -59,7 +59,7 @@ def test_alignment_error_rate_is_printed(pairs, tmp_path, run_main):
 
 def noted(path, gold, first=0):
     path.write_text(gold, encoding="utf-8")
-    found = Gold(path, first)
+    found = GoldAlignments(path, first)
     for number in range(2):
         found.note(number, AlignedPair(("a", "b"), ("A", "B"), ((0, 0), (1, 1)), (1.0, 1.0)))
     return found

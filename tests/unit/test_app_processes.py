@@ -166,9 +166,9 @@ def test_lecture_starts_one_process_per_cpu_if_memory_allows(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
     for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
         monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)
-        assert app_processes.processes_for_many() == count
+        assert app_processes.default_process_count() == count
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
-    assert app_processes.processes_for_many() == 1
+    assert app_processes.default_process_count() == 1
 
 
 @pytest.mark.parametrize(

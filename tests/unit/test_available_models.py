@@ -15,17 +15,17 @@ from safetensors.torch import save_file
 
 from transformer.checkpoints import available_models as module
 from transformer.checkpoints.available_models import (
+    FOLDER_VARIABLE,
     SHIPPED,
     SHIPPED_LANGUAGE_MODEL,
-    VARIABLE,
     Languages,
     language_model_folders,
     model_folder,
     model_folders,
 )
 from transformer.checkpoints.checkpoint import load_checkpoint
+from transformer.checkpoints.memory import check_memory, memory_available, memory_needed
 from transformer.errors import CheckpointError
-from transformer.files.memory import check_memory, memory_available, memory_needed
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.text.languages import language, write_languages
 
@@ -41,7 +41,7 @@ def folder(monkeypatch, tmp_path, model_folder):
 
 def test_shipped_model_is_listed_without_folders(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     (only,) = model_folders().values()
     assert (only.name, only.path, only.problem, only.shipped) == (SHIPPED, MODEL, "", True)
     assert str(only) == "en-de: English → German"
@@ -57,7 +57,7 @@ def test_folder_is_listed_with_its_languages(monkeypatch, folder, tmp_path):
     assert model_folders()["en-ar"].sentences() == ("One.", "Two.")
     other = shutil.copytree(folder, tmp_path / "elsewhere" / "fr-en")
     shutil.copytree(folder, other.parent / "en-ar")
-    monkeypatch.setenv(VARIABLE, str(other.parent))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(other.parent))
     assert list(model_folders()) == [SHIPPED, "en-ar", "fr-en"]
     assert model_folder("en-ar").path.resolve() == folder, "of two with one name the first"
 
@@ -74,7 +74,7 @@ def test_language_models_and_translators_are_listed_in_the_same_order(monkeypatc
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
         shutil.copytree(tiny_language_model, tmp_path / path)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
     found = language_model_folders()
     assert list(found) == [SHIPPED_LANGUAGE_MODEL, "a", "b", "c"]
     assert found[SHIPPED_LANGUAGE_MODEL].path == LANGUAGE_MODEL and found["b"].path.resolve() == tmp_path / "models/b"
@@ -169,7 +169,7 @@ def test_readable_folder_that_cannot_be_entered_is_skipped(monkeypatch, model_fo
         path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
         os.chmod(place, 0o755)
         monkeypatch.chdir(place)
-        monkeypatch.setenv(VARIABLE, place)
+        monkeypatch.setenv(FOLDER_VARIABLE, place)
         path.parent.chmod(0o644)
         user = os.geteuid()
         if user == 0:

@@ -175,7 +175,7 @@ def test_every_csv_is_written_by_one_function():
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in ("to_csv", "to_excel", "savetxt")
     ]
-    assert written == ["pages/ui/charts/saving.py"]
+    assert written == ["pages/ui/charts/downloads.py"]
     assert offenders(pages, of_packages("csv")) == {}
     scripts = [path for path in (ROOT / "assets").rglob("*.js") if path.parent.name != "vendor"]
     assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
@@ -184,7 +184,7 @@ def test_every_csv_is_written_by_one_function():
 # Imports third-party models; these modules read file formats that no other module reads.
 INTEROP = ROOT / "transformer" / "interop"
 # Reads weights and settings from folders that other programs wrote, within limits.
-FOREIGN_FILES = ROOT / "transformer" / "checkpoints" / "foreign_files.py"
+HUGGINGFACE_FILES = ROOT / "transformer" / "checkpoints" / "huggingface_files.py"
 COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
@@ -193,7 +193,7 @@ def test_no_module_unpickles_data():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
-        if path == FOREIGN_FILES:
+        if path == HUGGINGFACE_FILES:
             assert text.count("torch.load(") == text.count('torch.load(path, map_location="cpu", weights_only=True)')
             continue
         assert "torch.load(" not in text, path.name
@@ -245,7 +245,7 @@ FLOORS = {
         {"attribution", "language_modelling", "training"},
         {"running", "tasks"},
         {"ablation", "interop", "serving", "transformer"},
-        {"lessons", "surveys"},
+        {"lessons", "measurements"},
         {"experiments"},
         {"commands"},
     ],
@@ -257,7 +257,7 @@ FLOORS = {
         {"heads"},
         {"lecture", "reading"},
         {"bets"},
-        {"measured", "shell"},
+        {"measurements", "shell"},
         {page.folder or page.name for page in PAGES.values()} - ABOVE_OTHER_PAGES,
         ABOVE_OTHER_PAGES,
     ],

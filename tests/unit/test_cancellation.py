@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from transformer.ablation.decisive_heads import decisive_heads
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import random_order, removal_curve
-from transformer.ablation.telling import decisive_heads
 from transformer.attribution.attribution import Target
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.running.runs.scores import ContrastsRun

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import few
-from transformer.checkpoints.cards import MAX_BYTES, folded, without_media
+from transformer.checkpoints.cards import MAX_BYTES, card_sections, without_media
 from transformer.checkpoints.model_texts import read_card
 
 PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", "\\", "\n", "a"]), max_size=14)
@@ -37,11 +37,11 @@ def test_long_sections_are_collapsed_without_losing_text():
     long = "**Training.** " + "step " * 20 + "\n\n"
     code = "```\n**Not a section.** " + "x = 1 " * 20 + "\n```\n\n"
     card = f"# A card\n\n**Limits.** Few.\n\n{long}{code}**Licence:** CC BY.\n"
-    parts = folded(card, 60)
+    parts = card_sections(card, 60)
     assert [title for title, _ in parts] == ["", "Training", ""]
     assert parts[0][1] == "# A card\n\n**Limits.** Few.\n\n" and parts[1][1] == long + code
     assert "".join(text for _, text in parts) == card
-    assert folded("", 60) == []
+    assert card_sections("", 60) == []
 
 
 @pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transformer.ablation.effect import effect_of
-from transformer.ablation.patching import patch
+from transformer.ablation.patching import patch_interventions
 from transformer.commands.translate import main
 from transformer.running.translator import Translator
 from transformer.values.head_means import HeadMeans
@@ -75,7 +75,7 @@ def test_translate_command_patches_positions(model_folder, small_translator, run
     patches = ("--patch", "encoder.residual.1~2", "--patch", "cross.outputs.1.4~1")
     done = run_main(main, *arguments, *patches, "--other", "A cat.")
     other = small_translator.trace("A cat.", "Ein Hund.")
-    changed = patch({("encoder.residual", 1, 0, 1): 1, ("cross.outputs", 0, 3, 0): 0}, other)
+    changed = patch_interventions({("encoder.residual", 1, 0, 1): 1, ("cross.outputs", 0, 3, 0): 0}, other)
     trace, expected = Trace.from_json(done.stdout), small_translator.trace("A dog.", "Ein Hund.", interventions=changed)
     assert trace.interventions == changed
     np.testing.assert_allclose(trace.log_probs, expected.log_probs, atol=1e-6)

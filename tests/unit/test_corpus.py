@@ -17,10 +17,10 @@ import pytest
 from transformer.analysis.heads.statistics import statistics_of
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import APP
-from transformer.files.records import packed
+from transformer.files.records import pack
+from transformer.measurements import corpus
+from transformer.measurements.corpus import measure_corpus, measure_part
 from transformer.running.translator import Translator
-from transformer.surveys import corpus
-from transformer.surveys.corpus import measure_corpus, measure_part
 
 WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
 
@@ -45,8 +45,8 @@ def written(sentences, folder):
 @pytest.fixture(scope="module", autouse=True)
 def small_chunks():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "PART", 3)
-        patch.setattr(corpus, "TOGETHER", 2)
+        patch.setattr(corpus, "PART_SIZE", 3)
+        patch.setattr(corpus, "BATCH_SIZE", 2)
         yield
 
 
@@ -168,7 +168,7 @@ def test_resuming_a_longer_file_takes_no_more_memory(small_translator, tmp_path)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     corpus._save(
-        state, corpus.SurveyState(small_translator.version, digest, len(lines), packed(corpus.PartMetrics(1, 0, {})))
+        state, corpus.MeasurementState(small_translator.version, digest, len(lines), pack(corpus.PartMetrics(1, 0, {})))
     )
     tracemalloc.start()
     try:
@@ -214,7 +214,7 @@ def test_saved_state_of_another_computation_is_rejected(small_translator, file, 
 
 def test_saved_state_of_another_model_is_rejected(small_translator, file, tmp_path):
     state = tmp_path / "state"
-    corpus._save(state, corpus.SurveyState("another", "", 0, packed(corpus.NOTHING)))
+    corpus._save(state, corpus.MeasurementState("another", "", 0, pack(corpus.NO_METRICS)))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 

@@ -18,7 +18,7 @@ from threading import Thread
 import pytest
 import yaml
 
-from attention_atlas.app_process import ANSWERS_WHEN_WARM
+from attention_atlas.app_process import WARM_UP_VARIABLE
 from deploy.rehearse import temporary_folders
 from transformer.files.paths import APP
 
@@ -66,7 +66,7 @@ def test_container_image_contains_the_same_files_as_an_installation():
 
 
 def test_container_is_reported_healthy_after_warm_up():
-    assert f"{ANSWERS_WHEN_WARM}=1" in read("Dockerfile").split("CMD")[0]
+    assert f"{WARM_UP_VARIABLE}=1" in read("Dockerfile").split("CMD")[0]
 
 
 def test_app_processes_accept_the_host_name_that_users_open():

@@ -64,7 +64,7 @@ def test_document_rewriting_works_with_the_installed_streamlit():
         original = file.read()
     for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
         assert original.count(mark) == 1, mark
-    arranged = document.arranged(original.encode()).decode()
+    arranged = document.arrange_document(original.encode()).decode()
     assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
 
 

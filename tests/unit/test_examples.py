@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.ui.charts.saving import json_text
+from pages.ui.charts.downloads import json_text
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.switch_heads_off.effect import step_table

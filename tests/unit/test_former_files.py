@@ -29,7 +29,7 @@ def test_trace_saved_by_an_old_version_matches_a_new_trace(kept):
     if kept == "npz":
         former = Trace.from_npz(FORMER / "trace.npz")
         today = translator.trace(TEXT, TARGET, details=True, interventions=gates)
-        assert former.details.keys() == today.details.keys() and former.interventions == gates
+        assert former.details.keys() <= today.details.keys() and former.interventions == gates
     else:
         former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
         today = translator.trace(TEXT, TARGET)

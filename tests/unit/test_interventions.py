@@ -13,11 +13,11 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.decoding.greedy import greedy
+from transformer.decoding.head_replacements import POSITIONS, HeadReplacements, drawn, head_outputs
 from transformer.errors import CheckpointError, InterventionError
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
-from transformer.running.head_replacements import POSITIONS, HeadReplacements, drawn, head_outputs
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.head_means import FILE, HeadMeans, mean_outputs

@@ -10,16 +10,29 @@ import pytest
 from torch.distributed.run import get_args_parser
 
 from transformer.commands.train import parser
+from transformer.values.sites import SITES
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
+HOOKS = (ROOT / "docs/hooks.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_python_example_in_the_readme_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    exec(code, {})
-    assert "(6, 8, " in capsys.readouterr().out
+@pytest.mark.parametrize("name", ["README.md", "docs/hooks.md"])
+def test_python_examples_run_and_print_what_follows_them(name, capsys):
+    """The examples of a document share one namespace. A block of text after an example is what it prints."""
+    found = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / name).read_text("utf-8"), re.DOTALL)
+    names = {}
+    for code, expected in found:
+        exec(compile(code, name, "exec"), names)
+        printed = capsys.readouterr().out
+        assert printed and printed == (expected or printed)
+
+
+def test_hook_sites_are_listed_with_their_shapes():
+    rows = re.findall(r"^\| (`\w+\.\w+`.*) \| (\[.*\]) \| (.*) \|$", HOOKS, re.MULTILINE)
+    listed = {site.strip("`"): (shape, value) for sites, shape, value in rows for site in sites.split(", ")}
+    assert listed == SITES
 
 
 def test_readme_is_short():

@@ -53,7 +53,7 @@ def test_shipped_gallery_belongs_to_the_shipped_model(shipped):
     """
     gallery = Gallery.from_json((MODEL.parents[1] / "head_gallery.json").read_text(encoding="utf-8"))
     assert gallery.model == shipped.version and gallery.sentences == 200
-    assert sum(exhibit.does_it for exhibit in gallery.exhibits) >= 6, "heads of a trained model do something"
+    assert sum(exhibit.passes for exhibit in gallery.exhibits) >= 6, "heads of a trained model do something"
     for exhibit in gallery.exhibits:
         assert exhibit.share > exhibit.everyone and len(exhibit.examples) == 3, exhibit.task
         example = exhibit.examples[0]

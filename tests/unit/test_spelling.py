@@ -54,7 +54,7 @@ def possible(spelt):
     """Return whether these bytes may be written in this order and end with a whole character."""
     state = WHOLE
     for at, byte in enumerate(spelt):
-        if byte not in BYTES.following(state, BYTES.fewest(), len(spelt) - at):
+        if byte not in BYTES.following(state, BYTES.fewest_tokens(), len(spelt) - at):
             return False
         state = BYTES.after(state, byte)
     return state == WHOLE
@@ -131,7 +131,7 @@ def test_first_byte_of_an_impossible_character_is_not_written(vocabulary):
     """Some bytes are banned, so that no character of three or four bytes can be written."""
     spelling, dice = vocabulary.spelling, random.Random(3)
     third = {token for token in sorted(spelling.parts) if dice.random() < 0.8}
-    third |= set(spelling.following(b"\xe1", spelling.fewest(), 9))
+    third |= set(spelling.following(b"\xe1", spelling.fewest_tokens(), 9))
     constraints = Constraints(suppressed=third, spelling=spelling)
     for seed in range(30):
         for ids in drawn(vocabulary, constraints, [3, 9, 20], torch.Generator().manual_seed(seed)):

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from transformer.files.terminal import STOPPED, at_terminal
+from transformer.commands.terminal import INTERRUPTED_STATUS, errors_without_traceback
 
 
 def start(*arguments, encoding="utf-8", **more):
@@ -52,11 +52,11 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
 def test_ctrl_c_works_if_the_terminal_cannot_encode_a_letter(monkeypatch, capsys):
     written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", written)
-    with pytest.raises(SystemExit) as ended, at_terminal():
+    with pytest.raises(SystemExit) as ended, errors_without_traceback():
         print("日")
         raise KeyboardInterrupt
     written.flush()
-    assert ended.value.code == STOPPED and capsys.readouterr().err == "stopped\n"
+    assert ended.value.code == INTERRUPTED_STATUS and capsys.readouterr().err == "stopped\n"
     assert written.buffer.getvalue() == b"\\u65e5\n"
 
 

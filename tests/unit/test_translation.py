@@ -81,7 +81,7 @@ def test_beam_tree_contains_the_best_translation(shipped):
     assert [tree.nodes[index].parent for index in tree.best] == [None, *tree.best[:-1]]
     assert tree.nodes[tree.best[-1]].score == pytest.approx(traced.translation.log_prob)
     for row, index in enumerate(tree.best):
-        decoder, cross = tree.rows(index)
+        decoder, cross = tree.attention(index)
         np.testing.assert_allclose(decoder, traced.trace.decoder[:, :, row, : row + 1], atol=1e-5)
         np.testing.assert_allclose(cross, traced.trace.cross[:, :, row], atol=1e-5)
 

@@ -20,7 +20,7 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.trace import DETAILS, KINDS, PARTS
+from transformer.values.trace import DETAILS, KINDS, PARTS, STACKS
 
 TEXT = "The old man reads a book."
 
@@ -109,9 +109,9 @@ def test_cached_decoding_steps_match_the_rows_of_the_trace(small_translator):
     assert [int(step.predicted) for step in steps] == [token.id for token in trace.predicted_tokens]
     for row, step in enumerate(steps):
         assert int(step.read) == trace.target_tokens[row].id
-        rows, log_probs = step.distribution.rows, step.distribution.log_probs
-        np.testing.assert_allclose(rows.decoder[0].numpy(), trace.decoder[:, :, row, : row + 1], atol=1e-5)
-        np.testing.assert_allclose(rows.cross[0].numpy(), trace.cross[:, :, row], atol=1e-5)
+        attention, log_probs = step.distribution.attention, step.distribution.log_probs
+        np.testing.assert_allclose(attention.decoder[0].numpy(), trace.decoder[:, :, row, : row + 1], atol=1e-5)
+        np.testing.assert_allclose(attention.cross[0].numpy(), trace.cross[:, :, row], atol=1e-5)
         np.testing.assert_allclose(float(step.log_prob), trace.log_probs[row], atol=1e-5)
         np.testing.assert_allclose(float(entropy(log_probs)), trace.entropy[row], atol=1e-4)
         candidates = top_candidates(log_probs, 10)
@@ -121,8 +121,7 @@ def test_cached_decoding_steps_match_the_rows_of_the_trace(small_translator):
 def test_recorded_details_of_a_trace_agree_with_its_weights(small_translator):
     trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
-        "encoder_residual",
-        "decoder_residual",
+        f"{stack}_{name}" for stack in STACKS for name in ("residual", "feed_forward")
     }
     for kind in KINDS:
         d = {name: trace.details[f"{kind}_{name}"] for name in DETAILS}

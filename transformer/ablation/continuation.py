@@ -72,7 +72,7 @@ class ContinuationRun(Run[Continuation]):
 
     Attributes:
         read: model run in which the changed model reads the translation.
-        step: 0-based position of the predicted token; None lets `telling_step` choose.
+        step: 0-based position of the predicted token; None lets `default_step` choose.
 
     Raises: the errors of `TraceRun`.
     """
@@ -114,17 +114,17 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
     Args:
         translator: the model.
         before, after: traces of the same translation, read without interventions and with them (see `reread`).
-        step: 0-based position of a predicted token; None lets `telling_step` choose.
+        step: 0-based position of a predicted token; None lets `default_step` choose.
 
     Raises: the errors of `Translator.translate`.
     """
-    step = telling_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
+    step = default_step(before, after) if step is None else min(step, len(before.predicted_tokens) - 1)
     prefix = [token.id for token in before.predicted_tokens[:step]]
-    written = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
-    return Continuation(before, after, step, written)
+    continuation = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
+    return Continuation(before, after, step, continuation)
 
 
-def telling_step(before: Trace, after: Trace) -> int:
+def default_step(before: Trace, after: Trace) -> int:
     """Choose the step to show first, from traces of one translation without and with interventions.
 
     A step qualifies if the interventions change the most likely token, or if they set the step's row in masked or
@@ -132,8 +132,8 @@ def telling_step(before: Trace, after: Trace) -> int:
     log-probability is chosen.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
-    given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
-    steps = [*differing, *(row for row in given if row < len(after.predicted_tokens))]
+    given_rows = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
+    steps = [*differing, *(row for row in given_rows if row < len(after.predicted_tokens))]
     return min(steps) if steps else int(np.abs(after.log_probs - before.log_probs).argmax())
 
 
@@ -149,10 +149,10 @@ def candidates(traces: Sequence[Trace], step: int, count: int) -> list[tuple[int
         For each token, the id and the log-probability in each trace, nats. A trace stores only its most likely tokens.
         NaN stands for the log-probability of any other token, which is lower than all stored ones.
     """
-    known = [
+    log_probs = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))
         for trace in traces
     ]
-    wanted = {token for one in known for token in list(one)[:count]}
-    rows = [(token, tuple(one.get(token, np.nan) for one in known)) for token in wanted]
+    wanted = {token for one in log_probs for token in list(one)[:count]}
+    rows = [(token, tuple(one.get(token, np.nan) for one in log_probs)) for token in wanted]
     return sorted(rows, key=lambda row: (-np.nanmax(row[1]), row[0]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.running.head_replacements import drawn
+from transformer.decoding.head_replacements import drawn
 from transformer.running.runs.trace import TraceRun
 from transformer.running.scoring import Scores
 from transformer.running.translator import Translator

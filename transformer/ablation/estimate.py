@@ -22,7 +22,7 @@ class Estimate:
     high: np.ndarray
 
 
-def over_draws(values: np.ndarray) -> Estimate:
+def mean_over_draws(values: np.ndarray) -> Estimate:
     """Return the mean of R independent draws, [R, ...], with Student's 95% confidence interval.
 
     A bootstrap interval would be too narrow for so few draws.

@@ -51,7 +51,7 @@ class MeasuredImportance:
     @property
     def agreement(self) -> float:
         """Spearman's rank correlation between measured and estimated changes, over all heads."""
-        return rank_correlation(flattened(self.estimated), flattened(self.measured))
+        return rank_correlation(concatenated_heads(self.estimated), concatenated_heads(self.measured))
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[floa
     return arrays
 
 
-def flattened(values: ByHead) -> np.ndarray:
+def concatenated_heads(values: ByHead) -> np.ndarray:
     """Concatenate all heads' numbers into one array, in the order of `all_heads`."""
     return np.concatenate([values[kind].ravel() for kind in KINDS])
 

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from transformer.ablation.continuation import candidates, telling_step
+from transformer.ablation.continuation import candidates, default_step
 from transformer.analysis.alignment import consensus
 from transformer.analysis.word_matching import matched_positions
 from transformer.config import TransformerConfig
@@ -22,14 +22,14 @@ from transformer.running.runs.scores import ContrastsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.patches import Place, Site, has_heads, is_residual, kind_of, stack_of
+from transformer.values.patches import PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 from transformer.values.run import Run, Stated
 from transformer.values.trace import STACKS, Trace
 
 # (place to patch, position in the other sentence to copy from) pairs.
 Patches = tuple[tuple[Place, int], ...]
 # Effects are undefined if the two sentences' logit differences are closer than this, in nats.
-CLOSE = 0.5
+MIN_DIFFERENCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Contrasts:
         self.patched.setflags(write=False)
 
     @property
-    def close(self) -> bool:
-        """Whether the two model runs' logit differences are closer than `CLOSE` nats."""
-        return abs(self.other - self.run) < CLOSE
+    def is_close(self) -> bool:
+        """Whether the two model runs' logit differences are closer than `MIN_DIFFERENCE` nats."""
+        return abs(self.other - self.run) < MIN_DIFFERENCE
 
     @property
     def effects(self) -> np.ndarray | None:
@@ -90,9 +90,9 @@ class Contrasts:
         0 means no effect; 1 means that the logit difference becomes that of the other model run. Values below 0 or
         above 1 are possible. None if the two model runs are too close to compute a fraction.
         """
-        return None if self.close else (self.patched - self.run) / (self.other - self.run)
+        return None if self.is_close else (self.patched - self.run) / (self.other - self.run)
 
-    def stated(self) -> dict[str, Stated]:
+    def values_by_name(self) -> dict[str, Stated]:
         """Return the logit differences and effects by name."""
         effects = {} if self.effects is None else {"effect": self.effects}
         return {"unpatched": self.run, "other run": self.other, "patched": self.patched, **effects}
@@ -110,10 +110,10 @@ class PatchRun(Run[Contrasts]):
         return (self.question.runs[1],)
 
     def compute(self, runs: Translator, other: Trace) -> Contrasts:
-        return contrasts_of(runs, self.question, [patch(dict(self.patches), other)])
+        return contrasts_of(runs, self.question, [patch_interventions(dict(self.patches), other)])
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
-        return result.stated()
+        return result.values_by_name()
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class GridRun(Run[Contrasts]):
     """
 
     question: PatchingQuestion
-    site: Site
+    site: PatchSite
 
     message = "Patching every place …"
     long = True
@@ -135,15 +135,15 @@ class GridRun(Run[Contrasts]):
         return self.question.runs
 
     def compute(self, runs: Translator, text: Trace, other: Trace) -> Contrasts:
-        cells = grid_cells(self.site, runs.config, partners(self.site, text, other, self.question.step))
+        cells = grid_cells(self.site, runs.config, partner_positions(self.site, text, other, self.question.step))
         possible = cells.astype(bool)
-        found = contrasts_of(runs, self.question, [patch(cell, other) for cell in cells[possible]])
+        contrasts = contrasts_of(runs, self.question, [patch_interventions(cell, other) for cell in cells[possible]])
         values = np.full(cells.shape, np.nan)
-        values[possible] = found.patched
-        return Contrasts(found.run, found.other, values)
+        values[possible] = contrasts.patched
+        return Contrasts(contrasts.run, contrasts.other, values)
 
     def states(self, result: Contrasts) -> Mapping[str, Stated]:
-        return result.stated()
+        return result.values_by_name()
 
 
 @dataclass(frozen=True)
@@ -168,29 +168,29 @@ class DifferencesRun(Run[np.ndarray]):
 
 def _difference(runs: Translator, a: Trace, b: Trace, step: int) -> float:
     question = question_of(a, b, step)
-    known = dict(candidates((a, b), step, a.candidate_ids.shape[1]))
-    first, second = (np.array(known[token]) for token in question.tokens)
+    log_probs = dict(candidates((a, b), step, a.candidate_ids.shape[1]))
+    first, second = (np.array(log_probs[token]) for token in question.tokens)
     stored = float(np.ptp(first - second))
     if np.isfinite(stored):
         return stored
     # A trace does not store the logits of unlikely tokens.
-    found = contrasts_of(runs, question, ())
-    return abs(found.other - found.run)
+    contrasts = contrasts_of(runs, question, ())
+    return abs(contrasts.other - contrasts.run)
 
 
-def translates_change(a: Trace, b: Trace) -> np.ndarray:
+def steps_of_changed_word(a: Trace, b: Trace) -> np.ndarray:
     """Find the steps of sentence A's translation that are aligned with a word of A that sentence B lacks, bool [T]."""
     partner = matched_positions(a.source_tokens, b.source_tokens, (a.source_text, b.source_text))
     changed = [
-        at
-        for at, token in enumerate(a.source_tokens)
-        if at not in partner or b.source_tokens[partner[at]].id != token.id
+        index
+        for index, token in enumerate(a.source_tokens)
+        if index not in partner or b.source_tokens[partner[index]].id != token.id
     ]
     # The end symbol is aligned with no word.
     return np.append(np.isin(consensus(a), changed), False)
 
 
-def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
+def step_to_show(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
     """Choose the step to show first: where the sentences prefer different tokens, with the largest difference.
 
     Steps that merely translate the changed word are left out.
@@ -202,7 +202,7 @@ def opening_step(a: Trace, b: Trace, differences: np.ndarray) -> int | None:
     Returns:
         The 0-based step, or None if no step is left.
     """
-    telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~translates_change(a, b)
+    telling = (a.candidate_ids[:, 0] != b.candidate_ids[:, 0]) & ~steps_of_changed_word(a, b)
     return int(np.where(telling, differences, -np.inf).argmax()) if telling.any() else None
 
 
@@ -211,10 +211,10 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
     Args:
         a, b: traces of sentences A and B, with the same translation.
-        step: 0-based position of the predicted token; None lets `telling_step` choose. If both sentences prefer the
+        step: 0-based position of the predicted token; None lets `default_step` choose. If both sentences prefer the
             same token, the question's second token is A's second choice.
     """
-    step = telling_step(a, b) if step is None else step
+    step = default_step(a, b) if step is None else step
     first, second = (int(trace.candidate_ids[step, 0]) for trace in (a, b))
     target = tuple(token.id for token in a.predicted_tokens)
     second = int(a.candidate_ids[step, 1]) if first == second else second
@@ -223,13 +223,13 @@ def question_of(a: Trace, b: Trace, step: int | None = None) -> PatchingQuestion
 
 def contrasts_of(runs: Translator, question: PatchingQuestion, variants: Sequence[Interventions]) -> Contrasts:
     """Measure the question's logit differences under each of N interventions."""
-    asked = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
-    run, *patched = runs.get(asked).astype(float)
-    (other,) = runs.get(replace(asked, text=question.other, variants=(AS_TRAINED,))).astype(float)
+    on_text = ContrastsRun(question.text, question.target, question.step, question.tokens, (AS_TRAINED, *variants))
+    run, *patched = runs.get(on_text).astype(float)
+    (other,) = runs.get(replace(on_text, text=question.other, variants=(AS_TRAINED,))).astype(float)
     return Contrasts(float(run), float(other), np.array(patched))
 
 
-def patch(patches: Mapping[Place, int], other: Trace) -> Interventions:
+def patch_interventions(patches: Mapping[Place, int], other: Trace) -> Interventions:
     """Return the interventions that copy activations from another sentence's trace.
 
     Args:
@@ -245,7 +245,7 @@ def reversed_patches(patches: Patches) -> Patches:
     return tuple(((site, layer, head, other), position) for (site, layer, head, position), other in patches)
 
 
-def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]:
+def partner_positions(site: PatchSite, text: Trace, other: Trace, step: int) -> dict[int, int]:
     """Map positions to the corresponding positions in another sentence's trace, for patching at `site`.
 
     Encoder and cross-attention weights correspond only if both sentences have the same number of tokens.
@@ -258,20 +258,20 @@ def partners(site: Site, text: Trace, other: Trace, step: int) -> dict[int, int]
     return matched_positions(text.source_tokens, other.source_tokens, (text.source_text, other.source_text))
 
 
-def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
+def grid_cells(site: PatchSite, config: TransformerConfig, partner: Mapping[int, int]) -> np.ndarray:
     """Return one dict of patches for each grid cell; the dict is empty if no token has a counterpart.
 
     Args:
         site: site that the grid covers.
         config: model configuration.
-        partner: result of `partners`.
+        partner: result of `partner_positions`.
     """
     layers = range(config.layers_of(kind_of(site)) + is_residual(site))
     columns = range(config.heads if has_heads(site) else 1 + max(partner, default=0))
     cells = np.empty((len(layers), len(columns)), dtype=object)
     for layer, column in product(layers, columns):
         cells[layer, column] = (
-            dict(patch_everywhere(site, layer, column, partner))
+            dict(head_patches(site, layer, column, partner))
             if has_heads(site)
             else {(site, layer, 0, column): partner[column]}
             if column in partner
@@ -280,12 +280,14 @@ def grid_cells(site: Site, config: TransformerConfig, partner: Mapping[int, int]
     return cells
 
 
-def patch_everywhere(site: Site, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
+def head_patches(site: PatchSite, layer: int, head: int, partner: Mapping[int, int]) -> Patches:
     """Return one head's patches at all positions that have a counterpart in the other sentence."""
     return tuple(((site, layer, head, position), other) for position, other in partner.items())
 
 
-def cone(interventions: Interventions, config: TransformerConfig, source: int, target: int) -> dict[str, np.ndarray]:
+def influence_cone(
+    interventions: Interventions, config: TransformerConfig, source: int, target: int
+) -> dict[str, np.ndarray]:
     """Find the residual stream cells that patches can change, by stack: bool, [1 + L, S] and [1 + L, T].
 
     All other cells are bit-identical with and without the patches. Row 0 is the embedding, and row l the stream after l
@@ -310,15 +312,17 @@ def cone(interventions: Interventions, config: TransformerConfig, source: int, t
     return reached
 
 
-def changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
-    """Measure how much each residual stream cell changes between two traces with details; shapes as in `cone`.
+def stream_changes(before: Trace, after: Trace) -> dict[str, np.ndarray]:
+    """Measure how much each cell of the residual streams changes between two traces with details.
+
+    Shapes are as in `influence_cone`.
 
     The change is the length of the difference, divided by the length of the original vector. It is exactly 0 where the
     two traces are bit-identical.
     """
-    found = {}
+    distances = {}
     for stack in STACKS:
         # The trace stores the stream after every sub-layer. Take only the stream after every layer.
         old, new = (trace.residual_stream(stack)[:: len(trace.parts(stack))] for trace in (before, after))
-        found[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
-    return found
+        distances[stack] = np.linalg.norm(new - old, axis=-1) / np.linalg.norm(old, axis=-1)
+    return distances

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
+from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, concatenated_heads
 from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
 from transformer.running.runs.trace import TraceRun
@@ -47,7 +47,7 @@ def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[He
         change: change of the log-probability without each head, such as `MeasuredImportance.measured` or `.estimated`.
     """
     heads = all_heads(config)
-    return tuple(heads[index] for index in np.argsort(-flattened(change), kind="stable"))
+    return tuple(heads[index] for index in np.argsort(-concatenated_heads(change), kind="stable"))
 
 
 def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
@@ -72,13 +72,13 @@ def removal_curve(
 
     Raises: the errors of `Translator.trace`.
     """
-    variants = [without(order[:count], mode, seed) for count in range(1, len(order) + 1)]
+    variants = [without_heads(order[:count], mode, seed) for count in range(1, len(order) + 1)]
     scores = translator.score(text, target, variants)
-    whole = scores.baseline.astype(np.float64).sum()
-    return RemovalCurve(tuple(order), mode, whole + np.concatenate([[0.0], scores.change]))
+    full_log_prob = scores.baseline.astype(np.float64).sum()
+    return RemovalCurve(tuple(order), mode, full_log_prob + np.concatenate([[0.0], scores.change]))
 
 
-def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
+def without_heads(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
     """Return interventions that switch off all given heads."""
     return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)
 
@@ -111,9 +111,12 @@ class RemovalRun(Run[tuple[RemovalCurve, ...]]):
     def needs(self) -> tuple[ImportanceRun, TraceRun]:
         return self.importance, self.importance.trace
 
-    def compute(self, runs: Translator, found: MeasuredImportance, read: Trace) -> tuple[RemovalCurve, ...]:
+    def compute(self, runs: Translator, importance: MeasuredImportance, read: Trace) -> tuple[RemovalCurve, ...]:
         asked, config = self.importance, runs.config
-        ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
+        ranked = [
+            least_important_first(config, importance.measured),
+            least_important_first(config, importance.estimated),
+        ]
         ranked += [random_order(config, number) for number in range(self.orders)]
         target = asked.trace.target or [token.id for token in read.predicted_tokens]
         return tuple(

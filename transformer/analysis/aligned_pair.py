@@ -64,16 +64,16 @@ def align(trace: Trace, aligner: Aligner, unit: Unit, codes: Sequence[str] = ())
         steps = [step for at in group if (step := at + (aligner.step == "read")) < len(rows)] or list(group)
         if steps and not empty.all():
             row = columns[steps].mean(axis=0)
-            found = int(hard_alignment(row, empty))
-            links.append((found, number))
-            weights.append(float(row[found]))
+            column = int(hard_alignment(row, empty))
+            links.append((column, number))
+            weights.append(float(row[column]))
     sources, targets = (tuple(word for word, _ in side) for side in (source, target))
     return AlignedPair(sources, targets, tuple(links), tuple(weights))
 
 
 def _units(tokens: Sequence[Token], text: str, unit: Unit, begin: int = 0) -> list[tuple[str, Group]]:
     """Split text[begin:] into words or tokens, each with the positions of its tokens."""
-    spoken = [(at, token.span) for at, token in enumerate(tokens) if not token.special and token.span is not None]
+    spoken = [(index, token.span) for index, token in enumerate(tokens) if not token.special and token.span is not None]
     if unit == "tokens":
         return [(tokens[at].text, (at,)) for at, _ in spoken]
     if unit == "spaces":

@@ -12,7 +12,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 Step = Literal["predicted", "read"]
 STEPS: tuple[Step, ...] = ("predicted", "read")
 # An alignment head aligns more than this fraction of the target tokens.
-ALIGNS = 0.5
+MIN_ALIGNED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ def find_aligner(metrics: HeadMetrics) -> Aligner | None:
     """
     agreement = np.stack([np.nan_to_num(metrics.values[f"alignment_{step}"]) for step in STEPS])
     best = float(agreement.max())
-    if best <= ALIGNS:
+    if best <= MIN_ALIGNED_SHARE:
         return None
     at, layer, _ = (int(index) for index in np.unravel_index(agreement.argmax(), agreement.shape))
     row = agreement[at, layer]
-    heads = tuple(int(head) for head in np.argsort(-row, kind="stable") if row[head] > ALIGNS)
+    heads = tuple(int(head) for head in np.argsort(-row, kind="stable") if row[head] > MIN_ALIGNED_SHARE)
     return Aligner(layer, heads, STEPS[at], best, metrics.queries[f"alignment_{STEPS[at]}"])

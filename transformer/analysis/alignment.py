@@ -105,8 +105,8 @@ def alignment_error_rate(
     Raises:
         ValueError: `proposed` and `sure` are both empty.
     """
-    own, sure = set(proposed), set(sure)
-    if not own and not sure:
+    proposed_links, sure = set(proposed), set(sure)
+    if not proposed_links and not sure:
         raise ValueError("the error rate of no links against no sure links is not defined")
     allowed = sure | set(possible)
-    return 1.0 - (len(own & sure) + len(own & allowed)) / (len(own) + len(sure))
+    return 1.0 - (len(proposed_links & sure) + len(proposed_links & allowed)) / (len(proposed_links) + len(sure))

@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.analysis.word_links import across, source_words, target_words, word_links
+from transformer.analysis.word_links import counterparts, source_words, target_words, word_links
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
-Named = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
+LineItems = Literal["words", "source", "target", "predicted", "vocabulary", "layers", "dimensions"]
 # Number of value vectors shown: those of the tokens with the largest weights.
-MIXED = 3
+VALUE_COUNT = 3
 # Number of a word's links to choose from: those with weights that most exceed the usual weight of their heads.
-OUTSTANDING = 3
+CANDIDATE_LINKS = 3
 # English and German articles. Links to an article are left out, because they explain little.
 ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
 
@@ -33,15 +33,15 @@ class Line:
         of: what each number belongs to: one source token ("source"), one dimension ("dimensions"), and so on.
         numbers: the numbers, [N].
         at: vocabulary id of each number, int [N]; None if the numbers are in the order of the items.
-        seen: whether the mask allows each token, bool [N]; None if there is no mask.
+        allowed: whether the mask allows each token, bool [N]; None if there is no mask.
         token: position of the source token that the whole row belongs to; -1 if none.
     """
 
     name: str
-    of: Named
+    of: LineItems
     numbers: np.ndarray
     at: np.ndarray | None = None
-    seen: np.ndarray | None = None
+    allowed: np.ndarray | None = None
     token: int = -1
 
 
@@ -70,7 +70,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
     The word's translation is the target word with the most cross-attention to the source word. For cross-attention, the
     frames show the head that links these two words most strongly (see `word_links`). For self-attention, the frames
     show a head that links the followed word to a word other than an article. Of the word's strongest links, the one in
-    the highest layer is chosen. Without a suitable link, `telling_head` chooses the head.
+    the highest layer is chosen. Without a suitable link, `clearest_head` chooses the head.
 
     Args:
         trace: trace with details, from a model with an encoder and a decoder.
@@ -82,38 +82,40 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         ValueError: the trace has no details.
     """
     source, target = source_words(trace), target_words(trace)
-    written = across(trace)[0][word] if word >= 0 else -1
+    target_word = counterparts(trace)[0][word] if word >= 0 else -1
     row = source.rows[word][0] if word >= 0 else 0
-    step = target.rows[written][0] if written >= 0 else 0
+    step = target.rows[target_word][0] if target_word >= 0 else 0
     links = word_links(trace, metrics)
 
     def frame(name: str, kind: Kind, *lines: Line) -> Frame:
         return Frame(name, row if kind == "encoder" else step, lines, kind, *heads[kind])
 
     def head_of(kind: Kind) -> tuple[int, int]:
-        followed = word if kind == "encoder" else written
+        followed = word if kind == "encoder" else target_word
         own = [link for link in links if link.kind == kind and link.row == followed]
         if kind == "cross":
             own = [link for link in own if link.column == word]
         else:
             words = source if kind == "encoder" else target
             own = [link for link in own if words.spelling(link.column).lower() not in ARTICLES]
-        found = max(own[:OUTSTANDING], key=lambda link: link.layer) if own else telling_head(trace, metrics[kind])
-        return found.layer, found.head
+        weights_line = (
+            max(own[:CANDIDATE_LINKS], key=lambda link: link.layer) if own else clearest_head(trace, metrics[kind])
+        )
+        return weights_line.layer, weights_line.head
 
     heads = {kind: head_of(kind) for kind in trace.kinds}
     queries, keys, values, outputs, scores = (
         trace.detail("encoder", name)[heads["encoder"]] for name in ("queries", "keys", "values", "outputs", "scores")
     )
-    attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], seen=trace.encoder_mask[row])
-    strongest = np.argsort(-attention.numbers, kind="stable")[:MIXED].tolist()
+    attention = Line("weights", "source", trace.encoder[heads["encoder"]][row], allowed=trace.encoder_mask[row])
+    strongest = np.argsort(-attention.numbers, kind="stable")[:VALUE_COUNT].tolist()
     text = embedded_text(trace, weights, "encoder")
     vectors = {"embedding": text.scaled, "position": text.positions, "input": text.total}
     # Keep the stream after whole layers only, without the states between sub-layers.
     stream = trace.residual_stream("encoder")[:: len(trace.parts("encoder")), row].astype(np.float64)
     similarity = stream @ stream[0] / (np.linalg.norm(stream, axis=-1) * np.linalg.norm(stream[0]))
-    back = Line("weights", "target", trace.decoder[heads["decoder"]][step], seen=trace.decoder_mask[step])
-    found = Line("weights", "source", trace.cross[heads["cross"]][step], seen=trace.cross_mask[step])
+    back = Line("weights", "target", trace.decoder[heads["decoder"]][step], allowed=trace.decoder_mask[step])
+    weights_line = Line("weights", "source", trace.cross[heads["cross"]][step], allowed=trace.cross_mask[step])
     likely = np.exp(trace.candidate_log_probs[step])
     return (
         Frame("words", word, (Line("tokens", "words", np.array([len(group) for group in source.rows])),)),
@@ -141,7 +143,7 @@ def sentence_film(trace: Trace, weights: Weights, metrics: Mapping[Kind, HeadMet
         ),
         Frame("layers", row, (Line("similarity", "layers", similarity),)),
         frame("mask", "decoder", back),
-        frame("cross", "cross", found),
+        frame("cross", "cross", weights_line),
         Frame("next", step, (Line("probabilities", "vocabulary", likely, at=trace.candidate_ids[step]),)),
         Frame("again", step, (Line("probabilities", "predicted", np.exp(trace.log_probs)),)),
     )

@@ -19,7 +19,7 @@ POSITIONAL = frozenset({"previous token", "same token", "next token"})
 
 
 @dataclass(frozen=True)
-class Words:
+class SentenceWords:
     """Words of a sentence or translation, without start and end symbols.
 
     Attributes:
@@ -28,14 +28,14 @@ class Words:
         rows: query positions of each word: in the encoder, the word's own positions; in the decoder, the steps that
             wrote the word.
         columns: key positions of each word; empty for a translation's last word if the decoder never read it.
-        spoken: whether each word contains a letter or a digit.
+        has_letters: whether each word contains a letter or a digit.
     """
 
     text: str
     tokens: tuple[tuple[Token, ...], ...]
     rows: tuple[Group, ...]
     columns: tuple[Group, ...]
-    spoken: tuple[bool, ...]
+    has_letters: tuple[bool, ...]
 
     def spelling(self, word: int) -> str:
         """Return a word's text, without surrounding spaces."""
@@ -53,7 +53,7 @@ class WordLink:
         layer, head: 0-based layer and head.
         weight: attention from one word to the other, 0 to 1: summed over the column's keys, averaged over the row's
             queries.
-        beyond: `weight` minus the weight that is usual for this head, as explained in `word_links`.
+        excess: `weight` minus the weight that is usual for this head, as explained in `word_links`.
     """
 
     kind: Kind
@@ -62,22 +62,22 @@ class WordLink:
     layer: int
     head: int
     weight: float
-    beyond: float
+    excess: float
 
 
-def source_words(trace: Trace) -> Words:
+def source_words(trace: Trace) -> SentenceWords:
     """Return the words of the source sentence."""
     tokens, text = trace.source_tokens, trace.source_text
-    groups = _spelled(tokens, text)
-    return _words(tokens, text, groups, groups)
+    groups = _word_tokens(tokens, text)
+    return _sentence_words(tokens, text, groups, groups)
 
 
-def target_words(trace: Trace) -> Words:
+def target_words(trace: Trace) -> SentenceWords:
     """Return the translation's words; rows are the steps that write a word, columns the steps that read it."""
     tokens, text = trace.predicted_tokens, trace.target_text
-    groups = _spelled(tokens, text)
+    groups = _word_tokens(tokens, text)
     read = tuple(tuple(at + 1 for at in group if at + 1 < len(tokens)) for group in groups)
-    return _words(tokens, text, groups, read)
+    return _sentence_words(tokens, text, groups, read)
 
 
 def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordLink, ...]:
@@ -100,12 +100,12 @@ def word_links(trace: Trace, metrics: Mapping[Kind, HeadMetrics]) -> tuple[WordL
         The links of all given attention kinds.
     """
     source, target = source_words(trace), target_words(trace)
-    found: list[WordLink] = []
-    for kind, measured in metrics.items():
+    links: list[WordLink] = []
+    for kind, kind_metrics in metrics.items():
         rows = source if kind == "encoder" else target
         columns = target if kind == "decoder" else source
-        found += _links(trace, kind, rows, columns, head_names(measured))
-    return tuple(sorted(found, key=lambda link: -link.beyond))
+        links += _links(trace, kind, rows, columns, head_names(kind_metrics))
+    return tuple(sorted(links, key=lambda link: -link.excess))
 
 
 def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[WordLink], list[WordLink]]]:
@@ -115,16 +115,16 @@ def by_word(links: Sequence[WordLink]) -> Mapping[tuple[bool, int], tuple[list[W
         For each word, the links from the word and the links to the word. The key is (whether the word is in the source,
         0-based index of the word in its sentence).
     """
-    found: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
+    links_of_word: defaultdict[tuple[bool, int], tuple[list[WordLink], list[WordLink]]] = defaultdict(lambda: ([], []))
     for link in links:
-        looks, _ = found[link.kind == "encoder", link.row]
-        _, looked = found[link.kind != "decoder", link.column]
+        looks, _ = links_of_word[link.kind == "encoder", link.row]
+        _, looked = links_of_word[link.kind != "decoder", link.column]
         looks.append(link)
         looked.append(link)
-    return found
+    return links_of_word
 
 
-def across(trace: Trace) -> tuple[list[int], list[int]]:
+def counterparts(trace: Trace) -> tuple[list[int], list[int]]:
     """Pair each word with a word of the other sentence: the one with the most cross-attention, averaged over heads.
 
     Returns:
@@ -136,29 +136,31 @@ def across(trace: Trace) -> tuple[list[int], list[int]]:
     if not source.columns or not target.rows:
         return [-1] * len(source.columns), [-1] * len(target.rows)
     weights = merge_words(trace.cross.mean(axis=(0, 1)), target.rows, source.columns)
-    both = np.outer(target.spoken, source.spoken)
+    both = np.outer(target.has_letters, source.has_letters)
     weights = np.where(both, weights, -1.0)
     of_source, of_target = (np.where(both.any(axis=axis), weights.argmax(axis=axis), -1).tolist() for axis in (0, 1))
     return of_source, of_target
 
 
 def _links(
-    trace: Trace, kind: Kind, rows: Words, columns: Words, names: Sequence[Sequence[Sequence[str]]]
+    trace: Trace, kind: Kind, rows: SentenceWords, columns: SentenceWords, names: Sequence[Sequence[Sequence[str]]]
 ) -> list[WordLink]:
-    seen = [at for at, group in enumerate(columns.columns) if group]
-    if not rows.rows or not seen:
+    read_columns = [index for index, group in enumerate(columns.columns) if group]
+    if not rows.rows or not read_columns:
         return []
     attention = trace.attention(kind)
     queries = _with_symbols(rows.rows, attention.shape[-2])
-    keys = _with_symbols([columns.columns[at] for at in seen], attention.shape[-1])
+    keys = _with_symbols([columns.columns[at] for at in read_columns], attention.shape[-1])
     weights = merge_words(attention, queries, keys).astype(np.float64)
     mask = merge_mask(trace.mask(kind), queries, keys)
     same = kind != "cross"
     # The decoder step at position n writes the token that is read at position n + 1.
     distance = np.arange(len(keys))[None, :] - np.arange(len(queries))[:, None] - (kind == "decoder")
-    beyond = weights - _habit(weights, mask, distance, same=same)
-    words = np.ix_([queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in seen])
-    counts = mask[words] & np.array(rows.spoken)[:, None] & np.array(columns.spoken)[seen][None, :]
+    beyond = weights - _usual_weight(weights, mask, distance, same=same)
+    words = np.ix_(
+        [queries.index(group) for group in rows.rows], [keys.index(columns.columns[at]) for at in read_columns]
+    )
+    counts = mask[words] & np.array(rows.has_letters)[:, None] & np.array(columns.has_letters)[read_columns][None, :]
     if same:
         counts &= np.abs(distance[words]) > 1
     weights, beyond = weights[..., *words], beyond[..., *words]
@@ -174,7 +176,7 @@ def _links(
             WordLink(
                 kind,
                 int(row),
-                seen[column],
+                read_columns[column],
                 layer,
                 head,
                 float(weights[layer, head, row, column]),
@@ -186,11 +188,11 @@ def _links(
 
 def _with_symbols(groups: Sequence[Group], count: int) -> list[Group]:
     """Return the groups plus a one-position group for each ungrouped position below `count`, in order."""
-    known = {position for group in groups for position in group}
-    return sorted([*groups, *((position,) for position in range(count) if position not in known)])
+    grouped = {position for group in groups for position in group}
+    return sorted([*groups, *((position,) for position in range(count) if position not in grouped)])
 
 
-def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
+def _usual_weight(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same: bool) -> np.ndarray:
     """Return each head's usual weight on a cell.
 
     The usual weight is the mean weight of the other rows, in the same column or at the same distance, whichever is
@@ -206,25 +208,27 @@ def _habit(weights: np.ndarray, mask: np.ndarray, distance: np.ndarray, *, same:
     Returns:
         Usual weights, [..., R, C]; 0 where no other row may attend.
     """
-    seen = weights * mask
+    masked_weights = weights * mask
     on_word = mask & (distance != 0) if same else mask
     total = (weights * on_word).sum(axis=-2, keepdims=True) - weights * on_word
     habit = total / np.maximum(on_word.sum(axis=0) - on_word, 1)
     if same:
         step = (distance - distance.min()).ravel()
         count = np.bincount(step, weights=mask.ravel())[step].reshape(mask.shape)
-        sums = [np.bincount(step, weights=each)[step] for each in seen.reshape(-1, mask.size)]
-        others = np.reshape(sums, weights.shape) - seen
+        sums = [np.bincount(step, weights=each)[step] for each in masked_weights.reshape(-1, mask.size)]
+        others = np.reshape(sums, weights.shape) - masked_weights
         habit = np.maximum(habit, others / np.maximum(count - 1, 1))
     return habit
 
 
-def _spelled(tokens: Sequence[Token], text: str) -> tuple[Group, ...]:
+def _word_tokens(tokens: Sequence[Token], text: str) -> tuple[Group, ...]:
     return tuple(group for group in groups_of(tokens, text, words=True) if not tokens[group[0]].special)
 
 
-def _words(tokens: Sequence[Token], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> Words:
-    return Words(
+def _sentence_words(
+    tokens: Sequence[Token], text: str, rows: tuple[Group, ...], columns: tuple[Group, ...]
+) -> SentenceWords:
+    return SentenceWords(
         text,
         tuple(tuple(tokens[at] for at in group) for group in rows),
         rows,

@@ -28,9 +28,9 @@ def matched_positions(first: tuple[Token, ...], second: tuple[Token, ...], texts
         # Among equally long matches, difflib's choice depends on the argument order. Sorting the arguments
         # makes the mapping symmetric.
         return {one: other for other, one in matched_positions(second, first, (texts[1], texts[0])).items()}
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
     for operation, i, j, k, end in SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_opcodes():
         if operation in ("equal", "replace") and j - i == end - k:
             for one, other in zip(groups[0][i:j], groups[1][k:end], strict=True):
-                found |= dict(zip(one, other, strict=True)) if len(one) == len(other) else {}
-    return found
+                matches |= dict(zip(one, other, strict=True)) if len(one) == len(other) else {}
+    return matches

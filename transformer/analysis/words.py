@@ -55,7 +55,7 @@ def word_groups(tokens: tuple[Token, ...], text: str) -> tuple[Group, ...]:
     """
     groups: list[list[_Unit]] = []
     for unit in _units(tokens, text):
-        if groups and not _begins(groups[-1][-1], unit, text):
+        if groups and not _begins_word(groups[-1][-1], unit, text):
             groups[-1].append(unit)
         else:
             groups.append([unit])
@@ -73,7 +73,7 @@ def has_word(group: Group, tokens: Sequence[Token], text: str) -> bool:
     return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
 
 
-def parted(before: str, after: str) -> bool:
+def is_word_border(before: str, after: str) -> bool:
     """Return whether a word ends between two adjacent characters, because one belongs to a script without spaces.
 
     The two characters must belong to different tokens.
@@ -89,7 +89,7 @@ def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
         if token.special or token.span is None:
             units.append(_Unit([position], 0, 0, special=True))
             continue
-        start, end = _inked(text, *token.span)
+        start, end = _visible_span(text, *token.span)
         last = units[-1] if units and not units[-1].special else None
         if last is not None and (last.start == last.end or start < last.end):
             last.positions.append(position)
@@ -100,7 +100,7 @@ def _units(tokens: Sequence[Token], text: str) -> list[_Unit]:
     return units
 
 
-def _inked(text: str, start: int, end: int) -> tuple[int, int]:
+def _visible_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Trim whitespace from the range [start, end); return [end, end) if there is nothing else."""
     while start < end and text[start].isspace():
         start += 1
@@ -109,16 +109,16 @@ def _inked(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
+def _begins_word(last: _Unit, unit: _Unit, text: str) -> bool:
     """Return whether `unit` begins a new word after `last`."""
     if last.special or unit.special or any(map(str.isspace, text[last.end : unit.start])):
         return True
-    return last.start < last.end and unit.start < unit.end and parted(text[last.end - 1], text[unit.start])
+    return last.start < last.end and unit.start < unit.end and is_word_border(text[last.end - 1], text[unit.start])
 
 
 def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
     """Split off punctuation: yield each mark before the word, then the word, then each mark after it."""
-    begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
+    begin, marks = 0, [_is_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
         if all(marks[:end]) or all(marks[end:]):
             yield tuple(position for unit in group[begin:end] for position in unit.positions)
@@ -126,7 +126,7 @@ def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
     yield tuple(position for unit in group[begin:] for position in unit.positions)
 
 
-def _punctuation(covered: str) -> bool:
+def _is_punctuation(covered: str) -> bool:
     plain = normalise(covered)
     return bool(plain) and all(unicodedata.category(character).startswith("P") for character in plain)
 

@@ -16,7 +16,7 @@ import numpy as np
 from transformer.attribution.attribution import Attribution, Method
 
 # 95% of a normal distribution lies within this many standard deviations of the mean.
-BAND = 1.96
+NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
         columns=tuple(columns),
         tau=np.array([[kendall_tau(one, other) for other in scores] for one in scores]),
         same_first=first[:, None] == first,
-        chance=BAND * chance_deviation(len(columns)),
+        chance=NORMAL_95 * chance_deviation(len(columns)),
     )
 
 

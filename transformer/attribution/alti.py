@@ -11,18 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Explained, Target, shares
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.rollout import roll_out
-from transformer.attribution.transformed import Transformed, mixing_of
+from transformer.attribution.transformed import TransformedVectors, mixing_of
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
 
-def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
+def alti(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Compute ALTI+ scores: the rollout of `mixing_by_proximity`. The trace must have details."""
     source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
-    return shares("alti", run.trace, targets, source, prefix)
+    return attribution_of_shares("alti", run.trace, targets, source, prefix)
 
 
 def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
@@ -30,7 +30,7 @@ def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
     return mixing_of(trace, weights, proximity_shares)
 
 
-def proximity_shares(transformed: Transformed) -> np.ndarray:
+def proximity_shares(transformed: TransformedVectors) -> np.ndarray:
     """Return how much each vector contributes to the sum of a row, by closeness to the sum, [R, C].
 
     For a vector T and a sum y, the closeness is c = max(0, |y| - |y - T|) in the 1-norm. A share is c divided by the

@@ -202,15 +202,15 @@ class Attribution:
         """
         return replace(
             self,
-            source=_summed(self.source, source_groups),
-            prefix=_summed(self.prefix, prefix_groups),
+            source=_sum_groups(self.source, source_groups),
+            prefix=_sum_groups(self.prefix, prefix_groups),
             source_groups=tuple(source_groups),
             prefix_groups=tuple(prefix_groups),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Explained:
+class TracedRun:
     """A model run to explain.
 
     Attributes:
@@ -245,7 +245,7 @@ def token_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...
     )
 
 
-def by_token(
+def attribution_of_tokens(
     method: Method,
     trace: Trace,
     targets: Sequence[Target],
@@ -258,7 +258,7 @@ def by_token(
     return Attribution(method, tuple(targets), source, prefix, *token_groups(trace), total, remainders or {})
 
 
-def shares(
+def attribution_of_shares(
     method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
 ) -> Attribution:
     """Build an attribution from shares of each decoder row, [T, S] and [T, T], averaged over each target's positions.
@@ -272,8 +272,8 @@ def shares(
     source, prefix = (
         np.stack([side[list(target.positions)].mean(axis=0) for target in targets]) for side in (source, prefix)
     )
-    return by_token(method, trace, targets, source, prefix, np.ones(len(targets)))
+    return attribution_of_tokens(method, trace, targets, source, prefix, np.ones(len(targets)))
 
 
-def _summed(scores: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+def _sum_groups(scores: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
     return np.stack([scores[:, list(group)].sum(axis=1) for group in groups], axis=1)

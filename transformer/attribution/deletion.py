@@ -61,8 +61,8 @@ def deletion_curves(
 
 def best_first(scores: np.ndarray, columns: Sequence[int]) -> np.ndarray:
     """Sort columns by decreasing score, with ties from left to right."""
-    listed = np.array(sorted(columns))
-    return listed[np.argsort(-scores[listed], kind="stable")]
+    ordered = np.array(sorted(columns))
+    return ordered[np.argsort(-scores[ordered], kind="stable")]
 
 
 def area(curve: np.ndarray) -> float:

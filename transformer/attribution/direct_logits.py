@@ -83,11 +83,11 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     """
     if weights.config.norm != "pre":
         raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
-    components, written, embedding_bias = _written(trace, weights)
+    components, vectors, embedding_bias = _contributions(trace, weights)
     gain, bias = weights.gain_and_bias("decoder_norm")
     stream = trace.residual_stream("decoder")[-1].astype(np.float64)
     deviation = np.sqrt(stream.var(axis=-1, keepdims=True) + EPSILON)
-    read = linear_layer_norm(written, gain, deviation)  # [N, T, D]
+    read = linear_layer_norm(vectors, gain, deviation)  # [N, T, D]
     final = linear_layer_norm(stream, gain, deviation) + bias
     biases = linear_layer_norm(embedding_bias, gain, deviation) + bias  # [T, D]
     matrix = weights.arrays["generator.weight"]
@@ -97,8 +97,8 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     for row, target in enumerate(targets):
         others = target.against or (None,) * len(target.positions)
         for position, other in zip(target.positions, others, strict=True):
-            taken = trace.predicted_tokens[position].id
-            direction, offset = matrix[taken].astype(np.float64), float(offsets[taken])
+            written_id = trace.predicted_tokens[position].id
+            direction, offset = matrix[written_id].astype(np.float64), float(offsets[written_id])
             if other is not None:
                 direction, offset = direction - matrix[other], offset - float(offsets[other])
             scores[row] += (*(read[:, position] @ direction), biases[position] @ direction, offset)
@@ -106,17 +106,17 @@ def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> 
     return DirectLogits(tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits)
 
 
-def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
+def _contributions(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray, np.ndarray]:
     """Return the components, the vectors they add to the stream, [N, T, D], and the embedding norm's bias, [D]."""
     summands, bias = embedding_summands(trace, weights, "decoder")
-    components, written = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
+    components, vectors = [Component("token embedding"), Component("position")][: len(summands)], [*summands]
     for layer in range(weights.config.decoder_layers):
         for kind, (head_kind, bias_kind) in ATTENTION.items():
             terms = contributions(trace, weights, kind, layer)
             components += [Component(head_kind, layer, head) for head in range(weights.config.heads)]
-            written += list(terms.heads())
+            vectors += list(terms.heads())
             components.append(Component(bias_kind, layer))
-            written.append(np.broadcast_to(terms.bias, summands[0].shape))
+            vectors.append(np.broadcast_to(terms.bias, summands[0].shape))
         components.append(Component("feed-forward", layer))
-        written.append(sublayer(trace, weights, "decoder", layer, "feed_forward").written)
-    return components, np.stack(written), bias
+        vectors.append(sublayer(trace, weights, "decoder", layer, "feed_forward").written)
+    return components, np.stack(vectors), bias

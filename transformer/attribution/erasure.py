@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from transformer.attribution.attribution import Attribution, Explained, Target
-from transformer.attribution.objective import objective, read_for, tokens_of
+from transformer.attribution.attribution import Attribution, Target, TracedRun
+from transformer.attribution.objective import objective, token_ids, tokens_to_read
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
@@ -25,7 +25,7 @@ from transformer.values.trace import Trace
 BATCH_TOKENS = 2048
 
 
-def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
+def erasure(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Measure how much each target's log-probability falls when a token group is erased, in nats.
 
     The decoder still reads the same prefix (teacher forcing). A decoding step always sees its own input token. If no
@@ -61,39 +61,39 @@ def erased_log_probs(
     Returns:
         Log-probabilities in nats, float64 [N, R].
     """
-    length, device = read_for(targets), model.device
-    source, prefix = tokens_of(trace, device)
+    length, device = tokens_to_read(targets), model.device
+    source, prefix = token_ids(trace, device)
     prefix = prefix[:length]
     # Decode each distinct variant once, and encode each distinct set of hidden source tokens once.
-    wanted = [_within(each, length) for each in variants]
-    distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
+    wanted = [_without_unread(variant, length) for variant in variants]
+    distinct, sources = _variant_numbers(wanted), _variant_numbers(each.encoder_part() for each in wanted)
     encoded, results = [], []
     with torch.inference_mode():
-        for part in _parts(list(sources), len(source)):
+        for part in _batches(list(sources), len(source)):
             edits = edits_of(part, model.config, device=device)
             encoded.append(model.encode(source.expand(len(part), -1), None, edits=edits))
             check_cancelled()
         memory = torch.cat(encoded)
-        for part in _parts(list(distinct), len(source) + length):
+        for part in _batches(list(distinct), len(source) + length):
             read = memory[[sources[each.encoder_part()] for each in part]]
             edits = edits_of(part, model.config, device=device)
             hidden = model.decode(prefix.expand(len(part), -1), read, edits=edits)
-            found = [objective(model, hidden, trace, [target], log_probs=True) for target in targets]
-            results.append(torch.stack(found, dim=1).cpu().double().numpy())
+            log_probs = [objective(model, hidden, trace, [target], log_probs=True) for target in targets]
+            results.append(torch.stack(log_probs, dim=1).cpu().double().numpy())
             check_cancelled()
     return np.concatenate(results)[[distinct[each] for each in wanted]]
 
 
-def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
+def _variant_numbers(variants: Iterable[Interventions]) -> dict[Interventions, int]:
     return {each: number for number, each in enumerate(dict.fromkeys(variants))}
 
 
-def _within(variant: Interventions, length: int) -> Interventions:
+def _without_unread(variant: Interventions, length: int) -> Interventions:
     """Drop hidden target tokens at positions from `length` on, because the decoder does not read them."""
     return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
 
 
-def _parts(variants: list[Interventions], tokens: int) -> list[list[Interventions]]:
+def _batches(variants: list[Interventions], tokens: int) -> list[list[Interventions]]:
     """Split variants with `tokens` tokens each into batches of at most BATCH_TOKENS tokens."""
     size = max(1, BATCH_TOKENS // tokens)
     return [variants[start : start + size] for start in range(0, len(variants), size)]

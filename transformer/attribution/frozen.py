@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from transformer.model.attention import scaled_dot_product_attention
 
 
-class Frozen(TorchFunctionMode):
+class FrozenFunctions(TorchFunctionMode):
     """Context manager that makes a model linear for gradients, in the current thread.
 
     Outputs stay the same, but gradients are those of a function that is linear in embeddings and biases. Sources: Ali
@@ -41,13 +41,13 @@ class Frozen(TorchFunctionMode):
         name, kwargs = getattr(func, "__name__", ""), kwargs or {}
         if name in ("relu", "gelu", "silu"):
             return self.activation(func(*args, **kwargs), *args)
-        taken = {
+        replacements = {
             "linear": self.linear,
             "layer_norm": self.layer_norm,
             "softmax": self.softmax,
             "scaled_dot_product_attention": self.attention,
         }
-        return taken.get(name, func)(*args, **kwargs)
+        return replacements.get(name, func)(*args, **kwargs)
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         y = F.linear(x, weight)
@@ -61,8 +61,8 @@ class Frozen(TorchFunctionMode):
     def softmax(self, scores: Tensor, dim: int) -> Tensor:
         return scores.softmax(dim).detach()
 
-    def attention(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout_p: float) -> Tensor:
-        return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
+    def attention(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> Tensor:
+        return scaled_dot_product_attention(query.detach(), key.detach(), value, mask).output
 
     def activation(self, y: Tensor, x: Tensor) -> Tensor:
         """Return the activation y = f(x) as x times the constant y / x; the constant is 0 where x is 0."""

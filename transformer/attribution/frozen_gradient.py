@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from transformer.attribution.attribution import Attribution, Explained, Target, by_token
-from transformer.attribution.frozen import Frozen
-from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_tokens
+from transformer.attribution.frozen import FrozenFunctions
+from transformer.attribution.objective import BATCH_TOKENS, embed, objective, pad_to_prefix
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
@@ -23,20 +23,20 @@ from transformer.values.trace import Trace
 REMAINDERS: tuple[str, ...] = ("source positions", "target positions", "biases")
 
 
-def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
+def frozen_gradient(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Split each target's logit into one term per token; the terms of positions and biases are the remainders."""
     trace = run.trace
     per_batch = max(1, BATCH_TOKENS // (len(trace.source_tokens) + len(trace.target_tokens)))
     batches = []
     for start in range(0, len(targets), per_batch):
-        batches.append(_terms(run.model, trace, targets[start : start + per_batch]))
+        batches.append(_logit_terms(run.model, trace, targets[start : start + per_batch]))
         check_cancelled()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    named = dict(zip(REMAINDERS, remainders, strict=True))
-    return by_token("frozen_gradient", trace, targets, source, prefix, total, named)
+    remainders_by_name = dict(zip(REMAINDERS, remainders, strict=True))
+    return attribution_of_tokens("frozen_gradient", trace, targets, source, prefix, total, remainders_by_name)
 
 
-def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
+def _logit_terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
     """Split each target's logit into exact terms.
 
     Returns:
@@ -55,7 +55,7 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
             positions(torch.zeros_like(side[:1])).detach()
             for positions, side in ((model.source_positions, x), (model.target_positions, y))
         )
-        with Frozen(bias):
+        with FrozenFunctions(bias):
             # The model already adds the positional encodings. Adding (factor - 1) times the encodings changes nothing,
             # but makes their gradient available.
             memory = model.encode(x + (source_factor - 1) * source_positions, None)
@@ -67,6 +67,6 @@ def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple
     terms = [
         (leaf * gradient).detach().cpu().double().sum(dim=-1) for leaf, gradient in zip(leaves, gradients, strict=True)
     ]
-    terms[1] = over_all_read(terms[1], trace)
+    terms[1] = pad_to_prefix(terms[1], trace)
     source_terms, prefix_terms, *remainders = (term.numpy() for term in terms)
     return source_terms, prefix_terms, *(term[:, 0] for term in remainders), logits.detach().cpu().double().numpy()

@@ -80,7 +80,7 @@ class FrozenLayer:
     Attributes:
         place: identifies the sub-layer.
         before: residual stream before the sub-layer, [T, D].
-        looks: norm before the query projection.
+        query_norm: norm before the query projection.
         read: norm before the key and value projections.
         after: norm after the residual connection; the identity in pre-norm models.
         mix: attention weights, [R, T, S]; the identity matrix for a feed-forward network.
@@ -92,7 +92,7 @@ class FrozenLayer:
 
     place: SubLayerId
     before: np.ndarray
-    looks: FrozenNorm
+    query_norm: FrozenNorm
     read: FrozenNorm
     after: FrozenNorm
     mix: np.ndarray
@@ -101,7 +101,7 @@ class FrozenLayer:
     bias: np.ndarray
     factor: np.ndarray | None
 
-    def pulled(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
+    def input_gradient(self, gradient: np.ndarray, weights: Weights) -> np.ndarray:
         """Return the gradient at each head's input, [R, T, D], given the gradient at the sub-layer's output, [T, D]."""
         place = self.place
         if place.kind is not None:
@@ -174,7 +174,7 @@ class FrozenRun:
         """Return the stream after a sub-layer from the sum of input and output, [..., D]. The norm is not frozen."""
         return self._normed(f"{place.stack}_layers.{place.layer}.{place.part}_residual.norm", summed, "post")
 
-    def embedded(self, stack: Stack) -> np.ndarray:
+    def embeddings(self, stack: Stack) -> np.ndarray:
         """Return a stack's token embeddings and, if the model adds any, positional encodings, [1 or 2, T, D]."""
         return self._embedded[stack].writers
 
@@ -210,31 +210,33 @@ class FrozenRun:
 
     def _freeze(self, place: SubLayerId, x: np.ndarray) -> tuple[FrozenLayer, np.ndarray]:
         weights, notes = self.weights, Notes()
-        crosses = place.part == "cross_attention"
-        memory = self.stack_output("encoder", self.last["encoder"][None]) if crosses else None
+        is_cross = place.part == "cross_attention"
+        memory = self.stack_output("encoder", self.last["encoder"][None]) if is_cross else None
         x_after = self.run(place, x[None], memory, notes)[0]
-        noted = select(notes.values, place.part)
+        values = select(notes.values, place.part)
         name = f"{place.stack}_layers.{place.layer}.{place.part}"
-        looks = self._norm(f"{name}_residual.norm", x, "pre")
+        query_norm = self._norm(f"{name}_residual.norm", x, "pre")
         if place.kind is not None:
             projections = weights.attention(place.kind, place.layer)
-            mix = noted["weights"][0]
-            written = noted["outputs"][0] @ projections.output
-            seen = mix.sum(axis=-1, keepdims=True)
-            constant = seen * (projections.value_bias[:, None] @ projections.output)
+            mix = values["weights"][0]
+            outputs = values["outputs"][0] @ projections.output
+            weight_sums = mix.sum(axis=-1, keepdims=True)
+            constant = weight_sums * (projections.value_bias[:, None] @ projections.output)
             bias, factor = projections.output_bias, None
         else:
-            expanded, hidden = noted["expanded"][0], noted["hidden"][0]
+            expanded, hidden = values["expanded"][0], values["hidden"][0]
             expand, contract = weights.linear(f"{name}.expand"), weights.linear(f"{name}.contract")
             # If the activation's input is 0, any factor gives the right product.
             factor = np.divide(hidden, expanded, out=np.zeros_like(hidden), where=expanded != 0)
             mix, bias = np.eye(len(x))[None], np.zeros(x.shape[-1])
-            written = (hidden @ contract.matrix + contract.bias)[None]
+            outputs = (hidden @ contract.matrix + contract.bias)[None]
             constant = (factor * expand.bias @ contract.matrix + contract.bias)[None]
-        summed = x + written.sum(axis=0) + bias
-        after = self._norm(f"{name}_residual.norm", summed, "post")
-        read = self.output["encoder"] if crosses else looks
-        return FrozenLayer(place, x, looks, read, after, mix, written, constant, bias, factor), x_after
+        summed = x + outputs.sum(axis=0) + bias
+        output_norm = self._norm(f"{name}_residual.norm", summed, "post")
+        key_value_norm = self.output["encoder"] if is_cross else query_norm
+        return FrozenLayer(
+            place, x, query_norm, key_value_norm, output_norm, mix, outputs, constant, bias, factor
+        ), x_after
 
     def _norm(self, name: str, x: np.ndarray, where: str) -> FrozenNorm:
         """Freeze the norm of x, [T, D].

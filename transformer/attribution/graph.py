@@ -25,7 +25,7 @@ from transformer.values.trace import Stack, Trace
 
 NodeKind = Literal["token", "head", "feed-forward", "bias", "target"]
 # Edges below this magnitude, in logits, count in the sums but are not stored.
-SMALLEST = 0.005
+MIN_EDGE = 0.005
 # Maximum number of nodes in a drawing; larger graphs are unreadable.
 MAX_NODES = 30
 
@@ -95,7 +95,7 @@ class AttributionGraph:
 
     def bias(self, stack: Stack) -> float:
         """Return the value of a stack's bias node: the sum of the edges from the biases into the stack's nodes."""
-        return float(sum(self.biases[at] for at, node in enumerate(self.nodes) if node.stack == stack))
+        return float(sum(self.biases[index] for index, node in enumerate(self.nodes) if node.stack == stack))
 
     def paths(self, edges: Iterable[int]) -> tuple[Path, ...]:
         """Return the given edges as (sender, receiver) pairs."""
@@ -121,7 +121,7 @@ class PrunedGraph:
     kept: float
 
 
-def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = SMALLEST) -> AttributionGraph:
+def attribution_graph(run: FrozenRun, target: Target, *, smallest: float = MIN_EDGE) -> AttributionGraph:
     """Build the attribution graph of a logit or logit difference, summed over the target's positions.
 
     Args:
@@ -146,35 +146,37 @@ def output_directions(run: FrozenRun, target: Target) -> tuple[np.ndarray, float
     bias = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))
     directions, offset = np.zeros((len(trace.target_tokens), matrix.shape[1])), 0.0
     for position, other in zip(target.positions, target.against or (None,) * len(target.positions), strict=True):
-        for taken, sign in ((trace.predicted_tokens[position].id, 1.0), (other, -1.0)):
-            if taken is not None:
-                directions[position] += sign * matrix[taken].astype(np.float64)
-                offset += sign * float(bias[taken])
+        for token_id, sign in ((trace.predicted_tokens[position].id, 1.0), (other, -1.0)):
+            if token_id is not None:
+                directions[position] += sign * matrix[token_id].astype(np.float64)
+                offset += sign * float(bias[token_id])
     return directions, offset
 
 
-def pruned(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
+def prune(graph: AttributionGraph, most: int = MAX_NODES) -> PrunedGraph:
     """Keep at most `most` nodes: those that the largest edges connect to the target."""
     sizes, target = abs(graph.edges), len(graph.nodes) - 1
     into: dict[int, list[int]] = defaultdict(list)
     for edge, receiver in enumerate(graph.receivers.tolist()):
         into[receiver].append(edge)
-    found, waiting, threshold = {target}, [(-sizes[edge], edge) for edge in into[target]], np.inf
+    kept_nodes, waiting, threshold = {target}, [(-sizes[edge], edge) for edge in into[target]], np.inf
     heapq.heapify(waiting)
-    while waiting and len(found) < most:
+    while waiting and len(kept_nodes) < most:
         size, edge = heapq.heappop(waiting)
         threshold, sender = min(threshold, -size), int(graph.senders[edge])
-        if sender not in found:
-            found.add(sender)
+        if sender not in kept_nodes:
+            kept_nodes.add(sender)
             for each in into[sender]:
                 heapq.heappush(waiting, (-sizes[each], each))
-    inside = np.isin(graph.receivers, list(found)) & np.isin(graph.senders, list(found)) & (sizes >= threshold)
+    inside = (
+        np.isin(graph.receivers, list(kept_nodes)) & np.isin(graph.senders, list(kept_nodes)) & (sizes >= threshold)
+    )
     edges = np.flatnonzero(inside)
     edges = edges[np.argsort(-sizes[edges], kind="stable")]
-    kept = float(sizes[edges].sum() / graph.flow) if graph.flow else 0.0
-    nodes = tuple(sorted(found))
+    kept_share = float(sizes[edges].sum() / graph.flow) if graph.flow else 0.0
+    nodes = tuple(sorted(kept_nodes))
     biased = tuple(at for at in nodes if abs(graph.biases[at]) >= threshold)
-    return PrunedGraph(float(threshold), nodes, tuple(edges.tolist()), biased, kept)
+    return PrunedGraph(float(threshold), nodes, tuple(edges.tolist()), biased, kept_share)
 
 
 def _backward(
@@ -188,9 +190,9 @@ def _backward(
     for layer in reversed(run.layers):
         place = layer.place
         at[place.stack] = gradients[place] = layer.after.adjoint(at[place.stack])
-        read[place] = layer.pulled(gradients[place], run.weights)
-        seen = np.einsum("rts,rtd->sd", layer.mix, read[place], optimize=True)
-        at[place.reads] = at[place.reads] + layer.read.adjoint(seen)
+        read[place] = layer.input_gradient(gradients[place], run.weights)
+        key_gradient = np.einsum("rts,rtd->sd", layer.mix, read[place], optimize=True)
+        at[place.reads] = at[place.reads] + layer.read.adjoint(key_gradient)
         check_cancelled()
     return {**gradients, **at}, read
 
@@ -219,7 +221,7 @@ class _Forward:
     def graph(self, directions: np.ndarray, offset: float) -> AttributionGraph:
         for stack, gradient in self.gradients.items():
             if not isinstance(stack, SubLayerId):
-                values = (self.run.embedded(stack).sum(axis=0) * gradient).sum(axis=-1)[None]
+                values = (self.run.embeddings(stack).sum(axis=0) * gradient).sum(axis=-1)[None]
                 self._add(stack, None, values, np.zeros_like(values), np.zeros_like(values))
         for layer, streams in self.run.steps():
             if layer is not None:
@@ -236,12 +238,14 @@ class _Forward:
         self.nodes.append(Node("target", None, "decoder", None, -1))
         senders, receivers, edges = (np.concatenate(parts) for parts in zip(*self.edges, strict=True))
         values, inflow, biases = map(np.concatenate, (self.values, self.inflow, self.biases))
-        own = np.where([node.kind == "token" for node in self.nodes], values, 0.0)
-        return AttributionGraph(tuple(self.nodes), values, inflow, biases, own, senders, receivers, edges, self.flow)
+        own_values = np.where([node.kind == "token" for node in self.nodes], values, 0.0)
+        return AttributionGraph(
+            tuple(self.nodes), values, inflow, biases, own_values, senders, receivers, edges, self.flow
+        )
 
     def _merged(self, writers: np.ndarray, stack: Stack) -> np.ndarray:
         """Add up the contributions of embedding and positional encoding, because a token is a single node."""
-        parts = len(self.run.embedded(stack))
+        parts = len(self.run.embeddings(stack))
         return np.concatenate((writers[:parts].sum(axis=0, keepdims=True), writers[parts:]))
 
     def _add_layer(self, layer: FrozenLayer, writers: np.ndarray, constant: np.ndarray) -> None:
@@ -252,8 +256,8 @@ class _Forward:
         scaled = norm.centred(read)
         parts = (writers.reshape(-1, width) @ scaled.reshape(-1, width).T).reshape(*writers.shape[:2], heads, rows)
         parts *= (layer.mix / np.broadcast_to(norm.deviation, (layer.mix.shape[-1], 1))[:, 0]).transpose(2, 0, 1)
-        seen = layer.mix @ (norm.linear(constant) + norm.bias)  # [R, T, S] x [S, D] -> [R, T, D]
-        biases = (seen * read).sum(axis=-1) + (layer.constant * gradient).sum(axis=-1)
+        mixed_bias = layer.mix @ (norm.linear(constant) + norm.bias)  # [R, T, S] x [S, D] -> [R, T, D]
+        biases = (mixed_bias * read).sum(axis=-1) + (layer.constant * gradient).sum(axis=-1)
         self._keep(place.reads, parts, len(self.nodes))
         self._add(place.stack, place, (layer.written * gradient).sum(axis=-1), parts.sum(axis=(0, 1)), biases)
 

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.attribution.attribution import Attribution, Explained, Target, by_token
-from transformer.attribution.objective import BATCH_TOKENS, embed, objective, over_all_read
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_tokens
+from transformer.attribution.objective import BATCH_TOKENS, embed, objective, pad_to_prefix
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
@@ -25,11 +25,11 @@ MIN_STEPS, MAX_STEPS = 32, 256
 TOLERANCE = 0.05
 
 
-def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attribution:
+def integrated_gradients(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Attribute each target's log-probability, relative to all-zero embeddings, in nats."""
     results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
-    return by_token("integrated_gradients", run.trace, targets, source, prefix, total)
+    return attribution_of_tokens("integrated_gradients", run.trace, targets, source, prefix, total)
 
 
 def integrate(
@@ -95,4 +95,4 @@ def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarra
             break
         steps *= 2
     scores = [term.sum(dim=-1) for term in terms]
-    return scores[0].numpy(), over_all_read(scores[1], trace).numpy(), np.array(total)
+    return scores[0].numpy(), pad_to_prefix(scores[1], trace).numpy(), np.array(total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
-from transformer.attribution.attribution import METHODS, Attribution, Explained, Method, Target, token_groups
+from transformer.attribution.attribution import METHODS, Attribution, Method, Target, TracedRun, token_groups
 from transformer.model.transformer import Transformer
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Trace
@@ -29,5 +29,7 @@ def attribute(
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
     groups = token_groups(trace, words=words)
     compute = getattr(import_module(f"transformer.attribution.{method}"), method)
-    found: Attribution = compute(Explained(trace, model, weights, *groups), targets)
-    return found if (found.source_groups, found.prefix_groups) == groups else found.merged(*groups)
+    attribution: Attribution = compute(TracedRun(trace, model, weights, *groups), targets)
+    return (
+        attribution if (attribution.source_groups, attribution.prefix_groups) == groups else attribution.merged(*groups)
+    )

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.attribution.attribution import Attribution, Explained, Target, shares
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_shares
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 
-def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
+def norms(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Compute each position's share of the vector norms in a row, averaged over layers. The trace must have details."""
     source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
-    return shares("norms", run.trace, targets, source, prefix)
+    return attribution_of_shares("norms", run.trace, targets, source, prefix)
 
 
 def _mean_shares(trace: Trace, weights: Weights, kind: Kind) -> np.ndarray:

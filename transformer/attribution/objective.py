@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.attribution.attribution import Target
-from transformer.attribution.frozen import Frozen
+from transformer.attribution.frozen import FrozenFunctions
 from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
@@ -17,7 +17,7 @@ from transformer.values.trace import Trace
 BATCH_TOKENS = 1024
 
 
-def tokens_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
+def token_ids(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return the token ids that the encoder reads, [S], and that the decoder reads, [T]."""
     source, prefix = ([token.id for token in tokens] for tokens in (trace.source_tokens, trace.target_tokens))
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
@@ -25,19 +25,19 @@ def tokens_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
 
 def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[Tensor, Tensor]:
     """Return the scaled embeddings of the source, [S, D], and of the prefix up to the last target, [T', D]."""
-    source, prefix = tokens_of(trace, model.device)
+    source, prefix = token_ids(trace, model.device)
     return (
         model.token_vectors(source, model.source_embedding).detach(),
-        model.token_vectors(prefix[: read_for(targets)], model.target_embedding).detach(),
+        model.token_vectors(prefix[: tokens_to_read(targets)], model.target_embedding).detach(),
     )
 
 
-def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
+def pad_to_prefix(scores: Tensor, trace: Trace) -> Tensor:
     """Pad scores with zeros from the prefix up to the last target, [..., T'], to the whole prefix, [..., T]."""
     return torch.nn.functional.pad(scores, (0, len(trace.target_tokens) - scores.shape[-1]))
 
 
-def read_for(targets: Sequence[Target]) -> int:
+def tokens_to_read(targets: Sequence[Target]) -> int:
     """Return how many tokens the decoder must read to predict all targets."""
     return max(max(target.positions) for target in targets) + 1
 
@@ -60,28 +60,29 @@ def objective(
         targets: one target per row, or a single target for all rows.
         log_probs: whether to return log-probabilities in nats rather than logits. The difference between two tokens is
             the same either way.
-        bias: factor on the output projection's bias, [B, 1, 1], if the model is linearised by `Frozen`; otherwise None.
+        bias: factor on the output projection's bias, [B, 1, 1], if the model is linearised by `FrozenFunctions`;
+            otherwise None.
     """
     if len(targets) == 1:
         targets = list(targets) * len(hidden)
-    rows, positions, taken, others = [], [], [], []
+    rows, positions, ids, others = [], [], [], []
     for row, target in enumerate(targets):
         rows += [row] * len(target.positions)
         positions += target.positions
-        taken += [trace.predicted_tokens[position].id for position in target.positions]
-        # Id -1 means that there is no alternative token to compare with; `_picked` gives it the score 0.
+        ids += [trace.predicted_tokens[position].id for position in target.positions]
+        # Id -1 means that there is no alternative token to compare with; `_scores_of_ids` gives it the score 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)
     read = hidden[index, torch.tensor(positions, device=hidden.device)]  # [B, T, D] -> [N, D]
-    with nullcontext() if bias is None else Frozen(bias[index, 0]):
+    with nullcontext() if bias is None else FrozenFunctions(bias[index, 0]):
         scores = model.generator(read)  # [N, D] -> [N, V]
     if log_probs:
         scores = scores.log_softmax(dim=-1)
-    score = _picked(scores, taken) - _picked(scores, others)
+    score = _scores_of_ids(scores, ids) - _scores_of_ids(scores, others)
     return score.new_zeros(len(hidden)).index_add(0, index, score)
 
 
-def _picked(scores: Tensor, ids: Sequence[int]) -> Tensor:
+def _scores_of_ids(scores: Tensor, ids: Sequence[int]) -> Tensor:
     """Return one id's score from each row of [N, V], as [N]; id -1 has the score 0."""
     wanted = torch.tensor(ids, device=scores.device)
     return scores.gather(1, wanted.clamp(min=0)[:, None])[:, 0] * (wanted >= 0)

@@ -19,7 +19,7 @@ from transformer.backpropagation.notes import Notes, select
 from transformer.values.cancellation import check_cancelled
 
 # Number of edges to cut in one batch, each in a separate copy of the text.
-TOGETHER = 8
+BATCH_PATHS = 8
 
 
 def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.ndarray:
@@ -31,21 +31,21 @@ def path_effects(run: FrozenRun, target: Target, paths: Sequence[Path]) -> np.nd
         paths: edges of the graph.
     """
     directions, _ = output_directions(run, target)
-    cells = _cells(run, paths)
+    cells = _cut_streams(run, paths)
     before = _score(run, run.last["decoder"][None], directions)
     effects = np.zeros(len(paths))
     # A batch runs every layer from the first receiver's layer upwards, so batch edges that lead into the same layer.
     order: dict[SubLayerId | None, int] = {layer.place: number for number, layer in enumerate(run.layers)}
     rows = sorted(range(len(paths)), key=lambda row: order.get(paths[row][1].place, len(order)))
-    for start in range(0, len(rows), TOGETHER):
-        batch = rows[start : start + TOGETHER]
+    for start in range(0, len(rows), BATCH_PATHS):
+        batch = rows[start : start + BATCH_PATHS]
         last = _run_with(run, [(paths[row], cells[row]) for row in batch])
         effects[batch] = before - _score(run, last, directions)
         check_cancelled()
     return effects
 
 
-def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
+def _cut_streams(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
     """Cut each edge alone, and return the residual stream after the receiver, at the receiver's position, [D]."""
     cells: list[np.ndarray] = [np.zeros(0)] * len(paths)
     for layer, streams in run.steps():
@@ -63,11 +63,11 @@ def _cells(run: FrozenRun, paths: Sequence[Path]) -> list[np.ndarray]:
             if layer is None:
                 cells[row] = run.last["decoder"][sender.position] - wrote
             else:
-                cells[row] = _received(run, layer.place, sender.position, receiver, wrote)
+                cells[row] = _receiver_stream(run, layer.place, sender.position, receiver, wrote)
     return cells
 
 
-def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
+def _receiver_stream(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrote: np.ndarray) -> np.ndarray:
     """Cut one edge, and return the residual stream after the receiver, at the receiver's position, [D].
 
     Args:
@@ -77,10 +77,10 @@ def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrot
         receiver: node at the end of the edge.
         wrote: the sender's contribution, [D].
     """
-    frozen, crosses = run.at(place), place.part == "cross_attention"
+    frozen, is_cross = run.at(place), place.part == "cross_attention"
     x = frozen.before.copy()
     memory = None
-    if crosses:
+    if is_cross:
         last = run.last["encoder"].copy()
         last[read] -= wrote
         memory = run.stack_output("encoder", last[None])
@@ -88,16 +88,16 @@ def _received(run: FrozenRun, place: SubLayerId, read: int, receiver: Node, wrot
         x[read] -= wrote
     notes = Notes()
     run.run(place, x[None], memory, notes)
-    noted = select(notes.values, place.part)
-    at, written = receiver.position, frozen.written.sum(axis=0)[receiver.position] + frozen.bias
+    values = select(notes.values, place.part)
+    at, output = receiver.position, frozen.written.sum(axis=0)[receiver.position] + frozen.bias
     if place.kind is None:
         contract = run.weights.linear(f"{place.stack}_layers.{place.layer}.feed_forward.contract")
-        written = noted["hidden"][0, at] @ contract.matrix + contract.bias
+        output = values["hidden"][0, at] @ contract.matrix + contract.bias
     else:
         projections = run.weights.attention(place.kind, place.layer)
         head = receiver.head or 0
-        written = written - frozen.written[head, at] + noted["outputs"][0, head, at] @ projections.output[head]
-    return run.after(place, frozen.before[at] + written)
+        output = output - frozen.written[head, at] + values["outputs"][0, head, at] @ projections.output[head]
+    return run.after(place, frozen.before[at] + output)
 
 
 def _run_with(run: FrozenRun, changes: Sequence[tuple[Path, np.ndarray]]) -> np.ndarray:

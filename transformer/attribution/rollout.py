@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Explained, Target, shares
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.weights import mixing_by_weights
 
 
-def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
+def rollout(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Roll out the attention weights, with the residual connection counted as half of each layer."""
     source, prefix = roll_out(mixing_by_weights(run.trace))
-    return shares("rollout", run.trace, targets, source, prefix)
+    return attribution_of_shares("rollout", run.trace, targets, source, prefix)
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:

@@ -48,12 +48,12 @@ class ScorePairs:
         Returns:
             Terms of the query, terms of the key, and scores with an unchanged sum. None stands for the merged terms.
         """
-        rows = _leading(abs(self.scores).sum(axis=1), count)
-        columns = _leading(abs(self.scores).sum(axis=0), count)
-        kept = np.add.reduceat(self.scores[np.concatenate(rows)], _starts(rows), axis=0)
-        kept = np.add.reduceat(kept[:, np.concatenate(columns)], _starts(columns), axis=1)
-        query = [self.query_parts[each[0]] if len(each) == 1 else None for each in rows]
-        return query, [self.key_parts[each[0]] if len(each) == 1 else None for each in columns], kept
+        rows = _largest_groups(abs(self.scores).sum(axis=1), count)
+        columns = _largest_groups(abs(self.scores).sum(axis=0), count)
+        row_sums = np.add.reduceat(self.scores[np.concatenate(rows)], _group_starts(rows), axis=0)
+        row_sums = np.add.reduceat(row_sums[:, np.concatenate(columns)], _group_starts(columns), axis=1)
+        query = [self.query_parts[row[0]] if len(row) == 1 else None for row in rows]
+        return query, [self.key_parts[column[0]] if len(column) == 1 else None for column in columns], row_sums
 
 
 def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, key: int) -> ScorePairs:
@@ -63,36 +63,36 @@ def score_pairs(run: FrozenRun, kind: Kind, layer: int, head: int, query: int, k
     )
     streams, frozen = run.streams_before(place), run.at(place)
     projections = run.weights.attention(kind, layer)
-    looking = _parts(streams[place.stack], frozen.looks, query) @ projections.query[head]
-    seen = _parts(streams[place.reads], frozen.read, key) @ projections.key[head]
+    looking = _stream_parts(streams[place.stack], frozen.query_norm, query) @ projections.query[head]
+    key_vectors = _stream_parts(streams[place.reads], frozen.read, key) @ projections.key[head]
     looking[-1] += projections.query_bias[head]
-    seen[-1] += projections.key_bias[head]
+    key_vectors[-1] += projections.key_bias[head]
     relative, distance = NO_POSITIONS, 0.0
     if kind != "cross":
         relative = relative_positions(run.weights.config, len(run.last[place.stack]))
     if relative.angles is not None:
-        looking, seen = (
+        looking, key_vectors = (
             turn(part, np.broadcast_to(relative.angles[at], (len(part), part.shape[1] // 2)))
-            for part, at in ((looking, query), (seen, key))
+            for part, at in ((looking, query), (key_vectors, key))
         )
     if relative.biases is not None:
         distance = float(relative.biases[head, query, key])
     names = (*streams[place.stack].names, BIASES), (*streams[place.reads].names, BIASES)
-    return ScorePairs(*names, looking @ seen.T / math.sqrt(seen.shape[1]), distance)
+    return ScorePairs(*names, looking @ key_vectors.T / math.sqrt(key_vectors.shape[1]), distance)
 
 
-def _parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
+def _stream_parts(streams: Streams, norm: FrozenNorm, position: int) -> np.ndarray:
     """Split the normalised stream at a position into contributions of components and, last, of biases, [W + 1, D]."""
     biases = norm.linear(streams.constant[position], position) + norm.bias
     return np.concatenate((norm.linear(streams.writers[:, position], position), biases[None]))
 
 
-def _leading(sizes: np.ndarray, count: int) -> list[np.ndarray]:
+def _largest_groups(sizes: np.ndarray, count: int) -> list[np.ndarray]:
     """Group indices: each of the `count` largest sizes alone, in index order, then all others as one group."""
     order = np.argsort(-sizes, kind="stable")
     alone = [np.array([each]) for each in sorted(order[:count])]
     return alone + ([order[count:]] if len(order) > count else [])
 
 
-def _starts(groups: list[np.ndarray]) -> np.ndarray:
+def _group_starts(groups: list[np.ndarray]) -> np.ndarray:
     return np.cumsum([0, *(len(group) for group in groups[:-1])])

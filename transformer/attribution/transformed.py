@@ -21,7 +21,7 @@ from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
-class Transformed:
+class TransformedVectors:
     """The vectors that one attention layer and its residual connection add up; float64.
 
     Letters: R rows, C columns, D model width.
@@ -35,7 +35,7 @@ class Transformed:
     output: np.ndarray
 
 
-def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Transformed:
+def transformed_vectors(trace: Trace, weights: Weights, kind: Kind, layer: int) -> TransformedVectors:
     """Compute the vectors that one attention layer adds up. The trace must have details."""
     stack: Stack = "encoder" if kind == "encoder" else "decoder"
     part: Part = "cross_attention" if kind == "cross" else "self_attention"
@@ -53,7 +53,7 @@ def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Trans
         deviation = np.sqrt(output.var(axis=-1, keepdims=True) + EPSILON)
         vectors = linear_layer_norm(vectors, gain, deviation[:, None])
         output = linear_layer_norm(output, gain, deviation) + bias
-    return Transformed(vectors, output)
+    return TransformedVectors(vectors, output)
 
 
 def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarray) -> np.ndarray:
@@ -67,12 +67,12 @@ def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarr
     return gain * (vectors - vectors.mean(axis=-1, keepdims=True)) / deviation
 
 
-def mixing_of(trace: Trace, weights: Weights, measure: Callable[[Transformed], np.ndarray]) -> Mixing:
+def mixing_of(trace: Trace, weights: Weights, measure: Callable[[TransformedVectors], np.ndarray]) -> Mixing:
     """Build mixing matrices; `measure` turns a layer's vectors into shares, [R, C], that sum to 1 in each row."""
 
     def measured(kind: Kind) -> np.ndarray:
         layers = range(len(trace.attention(kind)))
-        return np.stack([measure(transformed(trace, weights, kind, layer)) for layer in layers])
+        return np.stack([measure(transformed_vectors(trace, weights, kind, layer)) for layer in layers])
 
     cross = measured("cross")
     return Mixing(measured("encoder"), measured("decoder"), cross[..., :-1], cross[..., -1])

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Explained, Target, shares
+from transformer.attribution.attribution import Attribution, Target, TracedRun, attribution_of_shares
 from transformer.attribution.mixing import Mixing
 from transformer.values.trace import Trace
 
 
-def weights(run: Explained, targets: Sequence[Target]) -> Attribution:
+def weights(run: TracedRun, targets: Sequence[Target]) -> Attribution:
     """Average the weights over layers and heads: cross-attention for the source, self-attention for the prefix."""
     source, prefix = (run.trace.attention(kind).mean(axis=(0, 1), dtype=np.float64) for kind in ("cross", "decoder"))
-    return shares("weights", run.trace, targets, source, prefix)
+    return attribution_of_shares("weights", run.trace, targets, source, prefix)
 
 
 def mixing_by_weights(trace: Trace) -> Mixing:

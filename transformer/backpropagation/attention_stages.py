@@ -16,18 +16,24 @@ from transformer.values.trace import Part
 
 def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[GradientStage]:
     """Yield the stages from the gradient of the attention output, [N, D], to the gradient of the attention input."""
-    found, head, config, stack, rows = builder.found, builder.head, builder.found.config, builder.stack, builder.rows
+    computed, head, config, stack, rows = (
+        builder.gradients,
+        builder.head,
+        builder.gradients.config,
+        builder.stack,
+        builder.rows,
+    )
     name = f"{stack}_layers.{builder.layer}.{part}"
     columns = "T" if stack == "decoder" and part == "self_attention" else "S"
-    one = slice(head * config.d_head, (head + 1) * config.d_head)
-    values = {each: found.values[f"{name}.{each}"][0, head] for each in ("queries", "keys", "values", "weights")}
+    head_columns = slice(head * config.d_head, (head + 1) * config.d_head)
+    values = {each: computed.values[f"{name}.{each}"][0, head] for each in ("queries", "keys", "values", "weights")}
     grads = {
-        each: found.gradients[f"{name}.{each}"][0, head]
+        each: computed.gradients[f"{name}.{each}"][0, head]
         for each in ("queries", "keys", "values", "weights", "scores", "outputs")
     }
-    output = found.values[f"{name}.out_projection.weight"]  # [D, D], outputs by inputs
-    read = builder.read_by(part)
-    seen = found.values["memory"][0] if part == "cross_attention" else read
+    output = computed.values[f"{name}.out_projection.weight"]  # [D, D], outputs by inputs
+    read = builder.sublayer_input(part)
+    key_input = computed.values["memory"][0] if part == "cross_attention" else read
     root = math.sqrt(config.d_head)
 
     def of_head(array: np.ndarray) -> np.ndarray:
@@ -44,7 +50,7 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
         r"dW^O = [O_1; \dots; O_H]^\top dy",
         "D, D",
         f"{name}.out_projection.weight",
-        Product(("O", found.values[f"{name}.joined"][0].T), ("dy", dy), rows),
+        Product(("O", computed.values[f"{name}.joined"][0].T), ("dy", dy), rows),
     )
     yield builder.stage(
         "output_bias",
@@ -67,7 +73,7 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
         "output of the head",
         r"dO_h = dy\, W^{O\top}_h",
         f"B, {rows}, K",
-        Product(("dy", dy), ("W^O", output[:, one]), "D"),
+        Product(("dy", dy), ("W^O", output[:, head_columns]), "D"),
     )
     yield point(
         "values",
@@ -108,18 +114,18 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
     )
     angles = relative_positions(config, len(dy)).angles if part == "self_attention" else None
     for number, (what, letter, by, over) in enumerate(
-        (("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns))
+        (("queries", "Q", read, rows), ("keys", "K", key_input, columns), ("values", "V", key_input, columns))
     ):
         back, d_one = "", grads[what]
         if angles is not None and letter != "V":
             back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
-        place = slice(number * config.d_model + one.start, number * config.d_model + one.stop)
+        place = slice(number * config.d_model + head_columns.start, number * config.d_model + head_columns.stop)
 
         def projection(parameter: np.ndarray, place: slice = place) -> np.ndarray:
             return by_input(parameter[place])
 
-        symbol = "m" if part == "cross_attention" and letter != "Q" else builder.seen
-        spoken = "m" if symbol == "m" else builder.seen_name
+        symbol = "m" if part == "cross_attention" and letter != "Q" else builder.input_symbol
+        spoken = "m" if symbol == "m" else builder.input_name
         yield builder.stage(
             f"{what}_weight",
             f"weights of the {what}",
@@ -139,15 +145,15 @@ def attention(builder: StageBuilder, part: Part, dy: np.ndarray) -> Iterator[Gra
             projection,
         )
     if config.norm == "pre":
-        yield _read_by_heads(builder, part)
+        yield _input_gradient(builder, part)
 
 
-def _read_by_heads(builder: StageBuilder, part: Part) -> GradientStage:
+def _input_gradient(builder: StageBuilder, part: Part) -> GradientStage:
     """Return the stage with the gradient of the attention input, summed over all heads."""
-    found, name = builder.found, f"{builder.stack}_layers.{builder.layer}.{part}"
-    projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
-    grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
-    angles = relative_positions(found.config, grads["queries"].shape[2]).angles
+    computed, name = builder.gradients, f"{builder.stack}_layers.{builder.layer}.{part}"
+    projections = np.split(computed.values[f"{name}.in_projection.weight"], 3)
+    grads = {each: computed.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
+    angles = relative_positions(computed.config, grads["queries"].shape[2]).angles
     if angles is not None and part == "self_attention":
         grads |= {each: turn(grads[each], -angles) for each in ("queries", "keys")}
     parts = {

@@ -38,10 +38,10 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
         batch: inputs of the loss.
     """
     model = float64_model(parameters, config, max(batch.source.shape[1], batch.target.shape[1]))
-    seen: dict[str, Tensor] = {}
+    activations: dict[str, Tensor] = {}
     for name, module in model.named_modules():
         if not any(module.children()):
-            module.register_forward_hook(_keep(seen, name))
+            module.register_forward_hook(_keep(activations, name))
     record = Recorder(details=True)
     with torch.enable_grad():
         source, target = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
@@ -49,19 +49,19 @@ def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, ba
         memory = model.encode(source, mask, record=record)
         hidden = model.decode(target, memory, mask, record=record)
         logits = model.generator(hidden)
-        counted = torch.from_numpy(batch.counted)
+        counts = torch.from_numpy(batch.counted)
         loss = F.cross_entropy(
-            logits[counted],
-            torch.from_numpy(batch.labels)[counted],
+            logits[counts],
+            torch.from_numpy(batch.labels)[counts],
             label_smoothing=batch.label_smoothing,
             reduction="sum",
         )
-        points = {"memory": memory, "hidden": hidden, "logits": logits, **_points(seen, record, config)}
+        points = {"memory": memory, "hidden": hidden, "logits": logits, **_points(activations, record, config)}
         leaves = dict(model.named_parameters())
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             loss, [*points.values(), *leaves.values()], allow_unused=True, materialize_grads=True
         )
-    arrays = [each.numpy() for each in found]
+    arrays = [gradient.numpy() for gradient in gradients]
     return AutogradResult(
         loss.item(),
         dict(zip(points, arrays[: len(points)], strict=True)),
@@ -88,42 +88,42 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
     return model
 
 
-def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
+def _points(activations: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
     """Collect the intermediate results of both stacks, under the names that `transformer.backpropagation` uses.
 
     Args:
-        seen: inputs and outputs of modules, by name.
-        record: recorder of the model run that filled `seen`.
+        activations: inputs and outputs of modules, by name.
+        record: recorder of the model run that filled `activations`.
         config: model configuration.
     """
     points = {}
     for stack, side in SIDES.items():
-        points[f"{side}.tokens"] = seen[f"{side}_embedding.output"]
-        points[f"{side}.summed"] = seen[f"{side}_norm.input"]
+        points[f"{side}.tokens"] = activations[f"{side}_embedding.output"]
+        points[f"{side}.summed"] = activations[f"{side}_norm.input"]
         points[f"{side}.input"], *after = record.tensors[f"{stack}.residual"]
         for number, stream in enumerate(after):
             layer, part = divmod(number, len(PARTS[stack]))
             name = f"{stack}_layers.{layer}.{PARTS[stack][part]}"
             points[f"{name}.after"] = stream
             if config.norm == "pre":
-                points[f"{name}.read"] = seen[f"{name}_residual.norm.output"]
+                points[f"{name}.read"] = activations[f"{name}_residual.norm.output"]
             else:
-                points[f"{name}.summed"] = seen[f"{name}_residual.norm.input"]
+                points[f"{name}.summed"] = activations[f"{name}_residual.norm.input"]
             if PARTS[stack][part] == "feed_forward":
-                points[f"{name}.expanded"] = seen[f"{name}.expand.output"]
-                points[f"{name}.hidden"] = seen[f"{name}.contract.input"]
-                points[f"{name}.written"] = seen[f"{name}.contract.output"]
+                points[f"{name}.expanded"] = activations[f"{name}.expand.output"]
+                points[f"{name}.hidden"] = activations[f"{name}.contract.input"]
+                points[f"{name}.written"] = activations[f"{name}.contract.output"]
                 continue
             kind = "cross" if PARTS[stack][part] == "cross_attention" else stack
             points |= {f"{name}.{each}": record.tensors[f"{kind}.{each}"][layer] for each in ("weights", *DETAILS)}
-            points[f"{name}.joined"] = seen[f"{name}.out_projection.input"]
-            points[f"{name}.written"] = seen[f"{name}.out_projection.output"]
+            points[f"{name}.joined"] = activations[f"{name}.out_projection.input"]
+            points[f"{name}.written"] = activations[f"{name}.out_projection.output"]
     return points
 
 
-def _keep(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+def _keep(activations: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
 
     def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        seen[f"{name}.input"], seen[f"{name}.output"] = inputs[0], output
+        activations[f"{name}.input"], activations[f"{name}.output"] = inputs[0], output
 
     return hook

@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer.backpropagation.cross_entropy import cross_entropy, cross_entropy_backward
 from transformer.backpropagation.notes import Notes
-from transformer.backpropagation.transformer import TIED, sum_tied, transformer, transformer_backward
+from transformer.backpropagation.transformer import SHARED_PARAMETERS, sum_tied, transformer, transformer_backward
 from transformer.config import TransformerConfig
 from transformer.values.weights import Weights
 
@@ -57,7 +57,7 @@ class Gradients:
 
 def parameters_of(weights: Weights) -> dict[str, np.ndarray]:
     """Return a model's parameters in float64; a shared parameter has one entry, under its first name."""
-    tied = TIED[weights.config.tied_embeddings]
+    tied = SHARED_PARAMETERS[weights.config.tied_embeddings]
     return {name: array.astype(np.float64) for name, array in weights.arrays.items() if name not in tied}
 
 
@@ -89,6 +89,6 @@ def gradients(parameters: Mapping[str, np.ndarray], config: TransformerConfig, b
     """
     values, backward = Notes(), Notes()
     logits, saved = transformer(parameters, config, batch.source, batch.target, batch.source_mask, values)
-    found, loss_saved = cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)
+    loss, loss_saved = cross_entropy(logits, batch.labels, batch.counted, batch.label_smoothing)
     uses = transformer_backward(cross_entropy_backward(loss_saved), saved, config, backward)
-    return Gradients(found, values.values, backward.values, uses, sum_tied(uses, config))
+    return Gradients(loss, values.values, backward.values, uses, sum_tied(uses, config))

@@ -28,98 +28,64 @@ class FeedForwardSubLayerSaved(NamedTuple):
     write: LayerNormSaved | None
 
 
-class EncoderLayerSaved(NamedTuple):
-    self_attention: AttentionSubLayerSaved
-    feed_forward: FeedForwardSubLayerSaved
+class LayerSaved(NamedTuple):
+    """Values saved by each sub-layer; `cross_attention` is None in an encoder layer."""
 
-
-class DecoderLayerSaved(NamedTuple):
     self_attention: AttentionSubLayerSaved
-    cross_attention: AttentionSubLayerSaved
+    cross_attention: AttentionSubLayerSaved | None
     feed_forward: FeedForwardSubLayerSaved
 
 
 class LayerGradients(NamedTuple):
-    """Gradient of the input, dx [B, N, D], and gradients of the parameters."""
+    """Gradients of the input, dx [B, N, D], of the parameters, and of the encoder output, dmemory [B, S, D].
+
+    `memory` is None if the layer or sub-layer does not read the encoder output.
+    """
 
     x: np.ndarray
     parameters: dict[str, np.ndarray]
+    memory: np.ndarray | None = None
 
 
-class CrossGradients(NamedTuple):
-    """Gradients of the input, dx [B, T, D], of the encoder output, dmemory [B, S, D], and of the parameters."""
-
-    x: np.ndarray
-    memory: np.ndarray
-    parameters: dict[str, np.ndarray]
-
-
-def encoder_layer(
+def layer(
     x: np.ndarray,
+    memory: np.ndarray | None,
     parameters: Mapping[str, np.ndarray],
     config: TransformerConfig,
     allowed: np.ndarray | None,
+    memory_allowed: np.ndarray | None,
     notes: Notes,
-) -> tuple[np.ndarray, EncoderLayerSaved]:
-    """Apply self-attention, then the feed-forward network, [B, S, D] to [B, S, D].
+) -> tuple[np.ndarray, LayerSaved]:
+    """Apply self-attention, cross-attention if there is an encoder output, and the feed-forward network.
 
     Args:
-        x: input, [B, S, D].
+        x: input, [B, N, D].
+        memory: encoder output, [B, S, D]; None in an encoder layer.
         parameters: the layer's parameters, by their names in a checkpoint.
         config: model configuration.
-        allowed: bool, broadcastable to [B, H, S, S], True where a query may attend to a key; None allows everything.
+        allowed: bool, broadcastable to [B, H, N, N], True where a query may look at a key; None allows everything.
+        memory_allowed: the same for cross-attention, broadcastable to [B, H, N, S].
         notes: receives the intermediate results.
 
     Returns:
-        Output of the layer, and the values that the backward pass needs.
+        Output of the layer, [B, N, D].
     """
     x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
+    cross_attention = None
+    if memory is not None:
+        x, cross_attention = attention_sublayer("cross_attention", x, memory, parameters, config, memory_allowed, notes)
     x, network = feed_forward_sublayer(x, parameters, config, notes)
-    return x, EncoderLayerSaved(self_attention, network)
+    return x, LayerSaved(self_attention, cross_attention, network)
 
 
-def encoder_layer_backward(grad: np.ndarray, saved: EncoderLayerSaved, notes: Notes) -> LayerGradients:
-    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, S, D]."""
-    network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
-    attention = attention_sublayer_backward("self_attention", network.x, saved.self_attention, notes)
-    return LayerGradients(attention.x, {**attention.parameters, **network.parameters})
-
-
-def decoder_layer(
-    x: np.ndarray,
-    memory: np.ndarray,
-    parameters: Mapping[str, np.ndarray],
-    config: TransformerConfig,
-    allowed: np.ndarray | None,
-    source_allowed: np.ndarray | None,
-    notes: Notes,
-) -> tuple[np.ndarray, DecoderLayerSaved]:
-    """Apply masked self-attention, cross-attention and the feed-forward network, [B, T, D] to [B, T, D].
-
-    Args:
-        x: input, [B, T, D].
-        memory: encoder output, [B, S, D].
-        parameters: the layer's parameters, by their names in a checkpoint.
-        config: model configuration.
-        allowed: self-attention mask, bool, broadcastable to [B, H, T, T].
-        source_allowed: cross-attention mask, bool, broadcastable to [B, H, T, S].
-        notes: receives the intermediate results.
-
-    Returns:
-        Output of the layer, and the values that the backward pass needs.
-    """
-    x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
-    x, cross_attention = attention_sublayer("cross_attention", x, memory, parameters, config, source_allowed, notes)
-    x, network = feed_forward_sublayer(x, parameters, config, notes)
-    return x, DecoderLayerSaved(self_attention, cross_attention, network)
-
-
-def decoder_layer_backward(grad: np.ndarray, saved: DecoderLayerSaved, notes: Notes) -> CrossGradients:
-    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, T, D]."""
-    network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
-    cross = attention_sublayer_backward("cross_attention", network.x, saved.cross_attention, notes)
-    attention = attention_sublayer_backward("self_attention", cross.x, saved.self_attention, notes)
-    return CrossGradients(attention.x, cross.memory, {**attention.parameters, **cross.parameters, **network.parameters})
+def layer_backward(grad: np.ndarray, saved: LayerSaved, notes: Notes) -> LayerGradients:
+    """Apply the sub-layers' backward steps in reverse order, given the gradient of the output, [B, N, D]."""
+    dx, parameters, memory = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
+    if saved.cross_attention is not None:
+        dx, more, memory = attention_sublayer_backward("cross_attention", dx, saved.cross_attention, notes)
+        parameters |= more
+    dx, more, _ = attention_sublayer_backward("self_attention", dx, saved.self_attention, notes)
+    return LayerGradients(dx, parameters | more, memory)
 
 
 def attention_sublayer(
@@ -147,9 +113,15 @@ def attention_sublayer(
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
     relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
-    seen, read_saved = read(x, norm, config.norm, notes)
+    attention_input, read_saved = read(x, norm, config.norm, notes)
     y, attention_saved = multi_head_attention(
-        seen, seen if memory is None else memory, select(parameters, part), config.heads, allowed, notes, relative
+        attention_input,
+        attention_input if memory is None else memory,
+        select(parameters, part),
+        config.heads,
+        allowed,
+        notes,
+        relative,
     )
     after, write_saved = write(x, y, norm, config.norm, notes)
     return after, AttentionSubLayerSaved(read_saved, attention_saved, write_saved)
@@ -157,18 +129,22 @@ def attention_sublayer(
 
 def attention_sublayer_backward(
     part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
-) -> CrossGradients:
+) -> LayerGradients:
     """Compute the gradients. The gradient of x is a sum over two paths: residual connection and attention."""
     notes = notes.of(part)
-    written = write_backward(grad, saved.write, notes)
-    attention = multi_head_attention_backward(written.y, saved.attention, notes)
-    # In self-attention, queries, keys and values are computed from the same vectors.
-    through = attention.x + attention.memory if part == "self_attention" else attention.x
-    seen = read_backward(through, saved.read, notes)
-    return CrossGradients(
-        written.x + seen.x,
-        attention.memory,
-        {**prefix(part, attention.parameters), **prefix(f"{part}_residual", {**written.parameters, **seen.parameters})},
+    write_gradients = write_backward(grad, saved.write, notes)
+    through, memory, parameters = multi_head_attention_backward(write_gradients.y, saved.attention, notes)
+    if part == "self_attention":
+        # Queries, keys and values are computed from the same vectors.
+        through, memory = through + memory, None
+    read_gradients = read_backward(through, saved.read, notes)
+    return LayerGradients(
+        write_gradients.x + read_gradients.x,
+        {
+            **prefix(part, parameters),
+            **prefix(f"{part}_residual", {**write_gradients.parameters, **read_gradients.parameters}),
+        },
+        memory,
     )
 
 
@@ -177,8 +153,8 @@ def feed_forward_sublayer(
 ) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
     """Apply the feed-forward network with the residual connection and the layer norm, [B, N, D] to [B, N, D]."""
     notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
-    seen, read_saved = read(x, norm, config.norm, notes)
-    y, network_saved = feed_forward(seen, select(parameters, "feed_forward"), config.activation, notes)
+    network_input, read_saved = read(x, norm, config.norm, notes)
+    y, network_saved = feed_forward(network_input, select(parameters, "feed_forward"), config.activation, notes)
     after, write_saved = write(x, y, norm, config.norm, notes)
     return after, FeedForwardSubLayerSaved(read_saved, network_saved, write_saved)
 
@@ -186,13 +162,13 @@ def feed_forward_sublayer(
 def feed_forward_sublayer_backward(grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes) -> LayerGradients:
     """Compute the gradients. The gradient of x is a sum over two paths: residual connection and network."""
     notes = notes.of("feed_forward")
-    written = write_backward(grad, saved.write, notes)
-    network = feed_forward_backward(written.y, saved.network, notes)
-    seen = read_backward(network.x, saved.read, notes)
+    write_gradients = write_backward(grad, saved.write, notes)
+    network = feed_forward_backward(write_gradients.y, saved.network, notes)
+    read_gradients = read_backward(network.x, saved.read, notes)
     return LayerGradients(
-        written.x + seen.x,
+        write_gradients.x + read_gradients.x,
         {
             **prefix("feed_forward", network.parameters),
-            **prefix("feed_forward_residual", {**written.parameters, **seen.parameters}),
+            **prefix("feed_forward_residual", {**write_gradients.parameters, **read_gradients.parameters}),
         },
     )

@@ -37,7 +37,7 @@ class GradientSizes:
 
 def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: LossInputs) -> GradientSizes:
     """Measure a model's gradient norms; `parameters` must be float64."""
-    found = gradients(parameters, config, batch)
+    computed = gradients(parameters, config, batch)
     stream, network = {}, {}
     for stack, side, depth in zip(
         STACKS, ("source", "target"), (config.encoder_layers, config.decoder_layers), strict=True
@@ -46,17 +46,19 @@ def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConf
             f"{side}.input",
             *(f"{stack}_layers.{layer}.{part}.after" for layer in range(depth) for part in PARTS[stack]),
         ]
-        stream[stack] = np.array([np.linalg.norm(found.gradients[name], axis=-1).mean() for name in names])
+        stream[stack] = np.array([np.linalg.norm(computed.gradients[name], axis=-1).mean() for name in names])
         network[stack] = np.array(
             [
-                np.linalg.norm(found.parameters[f"{stack}_layers.{layer}.feed_forward.contract.weight"])
+                np.linalg.norm(computed.parameters[f"{stack}_layers.{layer}.feed_forward.contract.weight"])
                 for layer in range(depth)
             ]
         )
-    return GradientSizes(found.loss, stream, network)
+    return GradientSizes(computed.loss, stream, network)
 
 
-def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0) -> GradientSizes:
+def initial_gradient_sizes(
+    config: TransformerConfig, norm: NormPlacement, batch: LossInputs, *, seed: int = 0
+) -> GradientSizes:
     """Measure a model's gradient norms at random initial weights.
 
     Args:

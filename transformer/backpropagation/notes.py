@@ -39,7 +39,7 @@ class Stage:
     array: np.ndarray
 
 
-def rows_of(stack: Stack) -> str:
+def length_letter(stack: Stack) -> str:
     """Return the letter for the number of positions in a stack: S in the encoder, T in the decoder."""
     return "S" if stack == "encoder" else "T"
 
@@ -77,11 +77,11 @@ class Notes:
         return notes
 
 
-def select(named: Mapping[str, T], part: str) -> dict[str, T]:
+def select(arrays: Mapping[str, T], part: str) -> dict[str, T]:
     """Return the entries of one model part, without the part's name in front of the entries' names."""
-    return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
+    return {name.removeprefix(f"{part}."): each for name, each in arrays.items() if name.startswith(f"{part}.")}
 
 
-def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
+def prefix(part: str, arrays: Mapping[str, T]) -> dict[str, T]:
     """Prefix every name with the name of a model part and a dot; the inverse of `select`."""
-    return {f"{part}.{name}": each for name, each in named.items()}
+    return {f"{part}.{name}": each for name, each in arrays.items()}

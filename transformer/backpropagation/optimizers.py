@@ -19,24 +19,6 @@ def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[
     return {name: parameter - learning_rate * gradients[name] for name, parameter in parameters.items()}
 
 
-def momentum(
-    parameters: Arrays, gradients: Arrays, velocity: Arrays, *, learning_rate: float, decay: float = 0.9
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Compute v = decay v + g and p = p - lr v (Polyak 1964; Sutskever et al. 2013), in torch's form.
-
-    Args:
-        parameters, gradients: p and g, by name.
-        velocity: v after the previous step, by name; empty before the first step.
-        learning_rate: lr.
-        decay: fraction of v that remains after a step, 0 to 1.
-
-    Returns:
-        New parameters and new velocity.
-    """
-    velocity = {name: decay * velocity.get(name, 0.0) + gradient for name, gradient in gradients.items()}
-    return sgd(parameters, velocity, learning_rate=learning_rate), velocity
-
-
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Adam's state: running means of g and of g² by name, and the number of steps taken."""
@@ -74,11 +56,11 @@ def adam(
     steps = moments.steps + 1
     mean = {name: first * moments.mean.get(name, 0.0) + (1 - first) * g for name, g in gradients.items()}
     square = {name: second * moments.square.get(name, 0.0) + (1 - second) * g**2 for name, g in gradients.items()}
-    moved = {}
+    updated = {}
     for name, parameter in parameters.items():
         m, s = mean[name] / (1 - first**steps), square[name] / (1 - second**steps)
-        moved[name] = parameter - learning_rate * m / (np.sqrt(s) + epsilon)
-    return moved, Moments(mean, square, steps)
+        updated[name] = parameter - learning_rate * m / (np.sqrt(s) + epsilon)
+    return updated, Moments(mean, square, steps)
 
 
 def warmup(step: int, d_model: int, steps: int = 4_000) -> float:

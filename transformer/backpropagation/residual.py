@@ -46,8 +46,8 @@ def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) 
     """Return the gradients of x and of the norm, given the gradient at sub-layer f's input, [B, T, D]."""
     if saved is None:
         return ReadGradients(grad, {})
-    found = layer_norm_backward(notes.note("read", grad), saved)
-    return ReadGradients(found.x, {"norm.weight": found.gain, "norm.bias": found.bias})
+    norm_gradients = layer_norm_backward(notes.note("read", grad), saved)
+    return ReadGradients(norm_gradients.x, {"norm.weight": norm_gradients.gain, "norm.bias": norm_gradients.bias})
 
 
 def write(
@@ -69,7 +69,7 @@ def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes)
     notes.note("after", grad)
     parameters = {}
     if saved is not None:
-        found = layer_norm_backward(grad, saved)
-        grad = notes.note("summed", found.x)
-        parameters = {"norm.weight": found.gain, "norm.bias": found.bias}
+        norm_gradients = layer_norm_backward(grad, saved)
+        grad = notes.note("summed", norm_gradients.x)
+        parameters = {"norm.weight": norm_gradients.gain, "norm.bias": norm_gradients.bias}
     return WriteGradients(x=grad, y=notes.note("written", grad), parameters=parameters)

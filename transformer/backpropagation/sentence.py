@@ -30,10 +30,10 @@ class SentenceGradients:
         values: parameters and intermediate results by name, float64.
         gradients: gradients computed by hand, under the names in `values`.
         reference: gradients computed by autograd, under the names in `values`.
-        sent_back: gradient that each decoder layer sends back to the encoder output, [L, S, D].
+        memory_gradients: gradient that each decoder layer sends back to the encoder output, [L, S, D].
         sizes: Euclidean norm of every parameter's gradient, by parameter name.
         compared: number of gradient values that were compared with autograd.
-        apart: largest absolute difference from autograd.
+        largest_difference: largest absolute difference from autograd.
     """
 
     config: TransformerConfig
@@ -45,10 +45,10 @@ class SentenceGradients:
     values: Mapping[str, np.ndarray]
     gradients: Mapping[str, np.ndarray]
     reference: Mapping[str, np.ndarray]
-    sent_back: np.ndarray
+    memory_gradients: np.ndarray
     sizes: Mapping[str, float]
     compared: int
-    apart: float
+    largest_difference: float
 
 
 def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> LossInputs:
@@ -81,38 +81,38 @@ def sentence_gradients(
     """
     config, parameters = weights.config, parameters_of(weights)
     assert config.encoder_layers, "a language model has no sentence pairs"
-    found = gradients(parameters, config, batch)
+    computed = gradients(parameters, config, batch)
     check_cancelled()
     reference = autograd(parameters, config, batch)
     check_cancelled()
-    ours = {**found.parameters, **found.gradients}
+    by_hand = {**computed.parameters, **computed.gradients}
     theirs = {**reference.parameters, **reference.gradients}
-    apart = max(float(np.abs(each - theirs[name]).max()) for name, each in ours.items())
+    apart = max(float(np.abs(each - theirs[name]).max()) for name, each in by_hand.items())
 
-    rows = _rows(parameters, batch, config)
+    rows = _vocabulary_rows(parameters, batch, config)
 
     def stored(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        kept = {name: arrays[name] for name in _names(arrays, encoder_layer, decoder_layer)}
-        return {name: each[list(rows[name])] if name in rows else each for name, each in kept.items()}
+        selected = {name: arrays[name] for name in _names(arrays, encoder_layer, decoder_layer)}
+        return {name: each[list(rows[name])] if name in rows else each for name, each in selected.items()}
 
     return SentenceGradients(
         config=config,
         batch=batch,
-        loss=found.loss,
+        loss=computed.loss,
         layers=(encoder_layer, decoder_layer),
         rows=rows,
         generator=weights.arrays["generator.weight"],
-        values=stored({**parameters, **found.values}),
-        gradients=stored(ours),
+        values=stored({**parameters, **computed.values}),
+        gradients=stored(by_hand),
         reference=stored(theirs),
-        sent_back=_sent_back(parameters, found.gradients, config),
-        sizes={name: float(np.linalg.norm(each)) for name, each in found.parameters.items()},
-        compared=sum(each.size for each in ours.values()),
-        apart=apart,
+        memory_gradients=_memory_gradients(parameters, computed.gradients, config),
+        sizes={name: float(np.linalg.norm(each)) for name, each in computed.parameters.items()},
+        compared=sum(each.size for each in by_hand.values()),
+        largest_difference=apart,
     )
 
 
-def _rows(
+def _vocabulary_rows(
     parameters: Mapping[str, np.ndarray], batch: LossInputs, config: TransformerConfig
 ) -> dict[str, tuple[int, ...]]:
     """Return the token ids of the rows to store, for each parameter with one row per vocabulary token."""
@@ -133,18 +133,18 @@ def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> lis
     return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
 
 
-def _sent_back(
+def _memory_gradients(
     parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
 ) -> np.ndarray:
     """Return the gradient that each decoder layer's keys and values send back to the encoder output, [L, S, D]."""
-    sent = []
+    layer_gradients = []
     for number in range(config.decoder_layers):
         name = f"decoder_layers.{number}.cross_attention"
         _, key, value = np.split(parameters[f"{name}.in_projection.weight"], 3)
-        sent.append(
+        layer_gradients.append(
             sum(
                 (join_heads(gradients[f"{name}.{each}"]) @ weight)[0]
                 for each, weight in (("keys", key), ("values", value))
             )
         )
-    return np.array(sent)
+    return np.array(layer_gradients)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transformer.backpropagation.notes import Stage, rows_of
+from transformer.backpropagation.notes import Stage, length_letter
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
 from transformer.values.trace import PARTS, SIDES, Part, Stack
@@ -64,13 +64,13 @@ class StageBuilder:
     """Makes stages from computed gradients.
 
     Attributes:
-        found: all computed gradients.
+        gradients: all computed gradients.
         head: 0-based head to show.
         key: first part of the stages' keys.
         stack, layer: as in `Stage`.
     """
 
-    found: SentenceGradients
+    gradients: SentenceGradients
     head: int
     key: str = "generator"
     stack: Stack = "decoder"
@@ -82,17 +82,17 @@ class StageBuilder:
 
     @property
     def rows(self) -> str:
-        return rows_of(self.stack)
+        return length_letter(self.stack)
 
     @property
-    def seen(self) -> str:
+    def input_symbol(self) -> str:
         """LaTeX symbol for a sub-layer's input."""
-        return r"\hat{x}" if self.found.config.norm == "pre" else "x"
+        return r"\hat{x}" if self.gradients.config.norm == "pre" else "x"
 
     @property
-    def seen_name(self) -> str:
+    def input_name(self) -> str:
         """Symbol for a sub-layer's input in a table heading."""
-        return "x̂" if self.found.config.norm == "pre" else "x"
+        return "x̂" if self.gradients.config.norm == "pre" else "x"
 
     def stage(
         self,
@@ -116,13 +116,13 @@ class StageBuilder:
             view: function that selects the part to show, [R, C]. None shows the whole: the only entry of the batch, or
                 the parameter with one row per input.
         """
-        found, learned = self.found, not letters.startswith("B")
-        view = view or (by_input if learned else only)
-        shape, gradient = found.values[name].shape, view(found.gradients[name])
+        computed, learned = self.gradients, not letters.startswith("B")
+        view = view or (by_input if learned else single_entry)
+        shape, gradient = computed.values[name].shape, view(computed.gradients[name])
 
         def place(row: int, column: int) -> tuple[int, ...]:
             # Apply the view to the numbers 0, 1, 2, ... to get the flat index of each number in the view.
-            number = view(np.arange(found.values[name].size).reshape(shape))[row, column]
+            number = view(np.arange(computed.values[name].size).reshape(shape))[row, column]
             return tuple(int(each) for each in np.unravel_index(number, shape))
 
         return GradientStage(
@@ -133,8 +133,8 @@ class StageBuilder:
             formula,
             letters,
             gradient if learned else gradient[None],
-            view(found.values[name]),
-            view(found.reference[name]),
+            view(computed.values[name]),
+            view(computed.reference[name]),
             terms_of,
             Point(name, shape, place),
             learned=learned,
@@ -143,12 +143,14 @@ class StageBuilder:
 
     def table(self, key: str, title: str, formula: str, letters: str, name: str, terms_of: Formula) -> GradientStage:
         """Make a stage for a parameter with one row per vocabulary token. Only rows in `found.rows` are shown."""
-        found, tokens = self.found, self.found.rows[name]
+        computed, tokens = self.gradients, self.gradients.rows[name]
 
-        vocabulary = found.config.source_vocabulary if name.startswith("source") else found.config.target_vocabulary
+        vocabulary = (
+            computed.config.source_vocabulary if name.startswith("source") else computed.config.target_vocabulary
+        )
 
         def place(row: int, column: int) -> tuple[int, ...]:
-            return (tokens[row], column)[: found.values[name].ndim]
+            return (tokens[row], column)[: computed.values[name].ndim]
 
         return GradientStage(
             f"{self.key}.{key}",
@@ -157,22 +159,22 @@ class StageBuilder:
             title,
             formula,
             letters,
-            found.gradients[name].reshape(len(tokens), -1),
-            found.values[name].reshape(len(tokens), -1),
-            found.reference[name].reshape(len(tokens), -1),
+            computed.gradients[name].reshape(len(tokens), -1),
+            computed.values[name].reshape(len(tokens), -1),
+            computed.reference[name].reshape(len(tokens), -1),
             terms_of,
-            Point(name, (vocabulary, *found.values[name].shape[1:]), place),
+            Point(name, (vocabulary, *computed.values[name].shape[1:]), place),
             learned=True,
             tokens=tokens,
         )
 
-    def read_by(self, part: Part) -> np.ndarray:
+    def sublayer_input(self, part: Part) -> np.ndarray:
         """Return the input of one of the layer's sub-layers, [N, D]."""
-        before, pre = stream_before(self.stack, self.layer or 0, part), self.found.config.norm == "pre"
-        return self.found.values[f"{self.stack}_layers.{self.layer}.{part}.read" if pre else before][0]
+        before, pre = stream_before(self.stack, self.layer or 0, part), self.gradients.config.norm == "pre"
+        return self.gradients.values[f"{self.stack}_layers.{self.layer}.{part}.read" if pre else before][0]
 
 
-def only(array: np.ndarray) -> np.ndarray:
+def single_entry(array: np.ndarray) -> np.ndarray:
     """Return the only entry of a batch of one."""
     return array[0]
 

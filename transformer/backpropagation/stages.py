@@ -16,29 +16,29 @@ from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.stage import GradientStage, StageBuilder
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
-from transformer.backpropagation.transformer import TIED
+from transformer.backpropagation.transformer import SHARED_PARAMETERS
 from transformer.values.trace import PARTS, SIDES, Stack
 
-READ = {"source": "from the sentence", "target": "from the translation"}
-GENERATOR = "from the generator"
+EMBEDDING_TITLES = {"source": "from the sentence", "target": "from the translation"}
+GENERATOR_TITLE = "from the generator"
 
 
-def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
+def stages(computed: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
     """Return all stages, from the logits back to the tokens.
 
     Args:
-        found: gradients, which also determine the layers to show.
+        computed: gradients, which also determine the layers to show.
         head: 0-based head to show.
     """
-    builder = StageBuilder(found, head)
+    builder = StageBuilder(computed, head)
     return (*_generator(builder), *_stack(builder, "decoder"), *_stack(builder, "encoder"))
 
 
 def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
-    found, batch = builder.found, builder.found.batch
-    _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
+    computed, batch = builder.gradients, builder.gradients.batch
+    _, saved = cross_entropy(computed.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
     counted = batch.counted[0, :, None]
-    d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
+    d_logits, hidden = computed.gradients["logits"][0], computed.values["hidden"][0]
     yield builder.stage(
         "logits",
         "logits",
@@ -47,8 +47,8 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
         "logits",
         Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
     )
-    if found.config.output_bias:
-        tokens = list(found.rows["generator.bias"])
+    if computed.config.output_bias:
+        tokens = list(computed.rows["generator.bias"])
         yield builder.table(
             "bias",
             "bias of the generator",
@@ -57,8 +57,8 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
             "generator.bias",
             Product(("dz", d_logits[:, tokens].T), ("1", np.ones((len(hidden), 1))), "T"),
         )
-    if found.config.tied_embeddings == "none":
-        tokens = list(found.rows["generator.weight"])
+    if computed.config.tied_embeddings == "none":
+        tokens = list(computed.rows["generator.weight"])
         yield builder.table(
             "weight",
             "weights of the generator",
@@ -73,14 +73,16 @@ def _generator(builder: StageBuilder) -> Iterator[GradientStage]:
         r"dy = dz\, W",
         "B, T, D",
         "hidden",
-        Product(("dz", d_logits), ("W", found.generator), "V"),
+        Product(("dz", d_logits), ("W", computed.generator), "V"),
     )
 
 
 def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
-    found, config = builder.found, builder.found.config
+    computed, config = builder.gradients, builder.gradients.config
     layer, depth = (
-        (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
+        (computed.layers[0], config.encoder_layers)
+        if stack == "encoder"
+        else (computed.layers[1], config.decoder_layers)
     )
     builder = builder.at(stack, stack)
     rows, side = builder.rows, SIDES[stack]
@@ -92,11 +94,11 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             r"dV_\ell W^V_\ell{}^\top\right)",
             f"B, {rows}, D",
             "memory",
-            Sum({f"decoder layer {number + 1}": each for number, each in enumerate(found.sent_back)}),
+            Sum({f"decoder layer {number + 1}": each for number, each in enumerate(computed.memory_gradients)}),
         )
     last = f"{stack}_layers.{depth - 1}.feed_forward.after"
     if config.norm == "pre":
-        d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
+        d_output = computed.gradients["memory" if stack == "encoder" else "hidden"][0]
         yield from norm_parameters(builder.at(f"{stack}.output", stack), f"{stack}_norm", last, d_output)
         yield builder.stage(
             "output.norm",
@@ -128,7 +130,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             None,
         )
     if config.embedding_norm:
-        read = found.gradients[f"{side}.input"][0]
+        read = computed.gradients[f"{side}.input"][0]
         yield from norm_parameters(builder.at(f"{stack}.input", stack), f"{side}_norm", f"{side}.summed", read)
         yield builder.stage(
             "summed",
@@ -138,7 +140,7 @@ def _stack(builder: StageBuilder, stack: Stack) -> Iterator[GradientStage]:
             f"{side}.summed",
             Sum(norm_terms(builder, f"{side}_norm", f"{side}.summed", read)),
         )
-    d_input = found.gradients[f"{side}.summed"][0]
+    d_input = computed.gradients[f"{side}.summed"][0]
     if config.position_limit is not None:
         length = len(d_input)
         yield builder.stage(
@@ -168,23 +170,25 @@ def _embedding_table(builder: StageBuilder, stack: Stack) -> Iterator[GradientSt
 
     If the table is shared with the other stack or the generator, this is one stage for all uses.
     """
-    found, tied = builder.found, TIED[builder.found.config.tied_embeddings]
+    computed, tied = builder.gradients, SHARED_PARAMETERS[builder.gradients.config.tied_embeddings]
     name = f"{SIDES[stack]}_embedding.weight"
     if name in tied:
         return
     uses = [name, *(use for use, table in tied.items() if table == name)]
     parts = {}
-    for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
+    for side, ids in (("source", computed.batch.source), ("target", computed.batch.target)):
         if f"{side}_embedding.weight" in uses:
             # [N, positions] x [positions, D]: each table row gets the sum over all positions that hold the row's token.
-            places = np.equal.outer(found.rows[name], ids[0]).astype(float)
-            parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
+            places = np.equal.outer(computed.rows[name], ids[0]).astype(float)
+            parts[EMBEDDING_TITLES[side]] = places @ computed.gradients[f"{side}.tokens"][0]
     if "generator.weight" in uses:
-        parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
+        parts[GENERATOR_TITLE] = (
+            computed.gradients["logits"][0][:, list(computed.rows[name])].T @ computed.values["hidden"][0]
+        )
     yield builder.table(
         "table",
         "embedding table",
-        r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR in parts else ""),
+        r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}" + (r" + dz_v^\top y" if GENERATOR_TITLE in parts else ""),
         "N, D",
         name,
         Sum(parts),

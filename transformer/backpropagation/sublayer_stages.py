@@ -13,16 +13,16 @@ from transformer.backpropagation.stage import GradientStage, StageBuilder, strea
 from transformer.backpropagation.sums import ColumnSum, Pointwise, Product, Sum
 from transformer.values.trace import Part, Stack
 
-PAST, THROUGH = "past the sub-layer", "through the sub-layer"
+RESIDUAL_PATH, SUBLAYER_PATH = "past the sub-layer", "through the sub-layer"
 NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\right), \quad dn = \gamma \odot dy"
 
 
 def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Iterator[GradientStage]:
     """Yield the stages of one sub-layer, with its norm and its residual connection."""
     builder = builder.at(f"{stack}.{part}", stack, layer)
-    found, pre, rows = builder.found, builder.found.config.norm == "pre", builder.rows
+    computed, pre, rows = builder.gradients, builder.gradients.config.norm == "pre", builder.rows
     name, before = f"{stack}_layers.{layer}.{part}", stream_before(stack, layer, part)
-    norm, d_sum = f"{name}_residual.norm", found.gradients[f"{name}.after"][0]
+    norm, d_sum = f"{name}_residual.norm", computed.gradients[f"{name}.after"][0]
     if not pre:
         d_after, summed = d_sum, f"{name}.summed"
         yield from norm_parameters(builder, norm, summed, d_after)
@@ -34,19 +34,19 @@ def sublayer(builder: StageBuilder, stack: Stack, layer: int, part: Part) -> Ite
             summed,
             Sum(norm_terms(builder, norm, summed, d_after)),
         )
-        d_sum = found.gradients[summed][0]
+        d_sum = computed.gradients[summed][0]
     if part == "feed_forward":
         yield from _feed_forward(builder, d_sum)
     else:
         yield from attention(builder, part, d_sum)
     if pre:
-        d_read = found.gradients[f"{name}.read"][0]
+        d_read = computed.gradients[f"{name}.read"][0]
         yield from norm_parameters(builder, norm, before, d_read)
         formula, through = rf"dx = dx' + {NORM}", norm_terms(builder, norm, before, d_read)
     else:
-        formula, through = r"dx = d(x + f) + df", {THROUGH: found.gradients[before][0] - d_sum}
+        formula, through = r"dx = d(x + f) + df", {SUBLAYER_PATH: computed.gradients[before][0] - d_sum}
     yield builder.stage(
-        "residual", "residual connection", formula, f"B, {rows}, D", before, Sum({PAST: d_sum, **through})
+        "residual", "residual connection", formula, f"B, {rows}, D", before, Sum({RESIDUAL_PATH: d_sum, **through})
     )
 
 
@@ -59,7 +59,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
         before: name of the norm's input, [1, N, D].
         dy: gradient of the norm's output, [N, D].
     """
-    rows, n = builder.rows, _normed(builder, norm, before).normalised
+    rows, n = builder.rows, _norm_saved(builder, norm, before).normalised
     yield builder.stage(
         "gain",
         "gain of the layer norm",
@@ -75,7 +75,7 @@ def norm_parameters(builder: StageBuilder, norm: str, before: str, dy: np.ndarra
 
 def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) -> dict[str, np.ndarray]:
     """Return the three terms of a layer norm's input gradient, [N, D] each; arguments as in `norm_parameters`."""
-    n, deviation, gain = _normed(builder, norm, before)
+    n, deviation, gain = _norm_saved(builder, norm, before)
     dn = gain * dy
     return {
         "dn ÷ σ": dn / deviation,
@@ -84,17 +84,17 @@ def norm_terms(builder: StageBuilder, norm: str, before: str, dy: np.ndarray) ->
     }
 
 
-def _normed(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
-    values = builder.found.values
+def _norm_saved(builder: StageBuilder, norm: str, before: str) -> LayerNormSaved:
+    values = builder.gradients.values
     return layer_norm(values[before][0], values[f"{norm}.weight"], values[f"{norm}.bias"])[1]
 
 
 def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientStage]:
     """Yield the stages from the gradient of the network's output, [N, D], to the gradient of the network's input."""
-    found, rows, name = builder.found, builder.rows, f"{builder.stack}_layers.{builder.layer}.feed_forward"
-    hidden, expanded = (found.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
-    read = builder.read_by("feed_forward")
-    d_hidden, d_expanded = (found.gradients[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
+    computed, rows, name = builder.gradients, builder.rows, f"{builder.stack}_layers.{builder.layer}.feed_forward"
+    hidden, expanded = (computed.values[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
+    read = builder.sublayer_input("feed_forward")
+    d_hidden, d_expanded = (computed.gradients[f"{name}.{each}"][0] for each in ("hidden", "expanded"))
     yield builder.stage(
         "contract",
         "second weights of the network",
@@ -117,7 +117,7 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
         r"dh = dy\, W_2^\top",
         f"B, {rows}, F",
         f"{name}.hidden",
-        Product(("dy", dy), ("W₂", found.values[f"{name}.contract.weight"]), "D"),
+        Product(("dy", dy), ("W₂", computed.values[f"{name}.contract.weight"]), "D"),
     )
     yield builder.stage(
         "expanded",
@@ -125,15 +125,15 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
         r"du = dh \odot f'(u)",
         f"B, {rows}, F",
         f"{name}.expanded",
-        Pointwise({"dh": d_hidden, "f′(u)": DERIVATIVES[found.config.activation](expanded)}),
+        Pointwise({"dh": d_hidden, "f′(u)": DERIVATIVES[computed.config.activation](expanded)}),
     )
     yield builder.stage(
         "expand",
         "first weights of the network",
-        rf"dW_1 = {builder.seen}^\top du",
+        rf"dW_1 = {builder.input_symbol}^\top du",
         "D, F",
         f"{name}.expand.weight",
-        Product((builder.seen_name, read.T), ("du", d_expanded), rows),
+        Product((builder.input_name, read.T), ("du", d_expanded), rows),
     )
     yield builder.stage(
         "expand_bias",
@@ -143,12 +143,12 @@ def _feed_forward(builder: StageBuilder, dy: np.ndarray) -> Iterator[GradientSta
         f"{name}.expand.bias",
         ColumnSum({"du": d_expanded}, rows),
     )
-    if found.config.norm == "pre":
+    if computed.config.norm == "pre":
         yield builder.stage(
             "read",
             "what the network reads",
             r"d\hat{x} = du\, W_1^\top",
             f"B, {rows}, D",
             f"{name}.read",
-            Product(("du", d_expanded), ("W₁", found.values[f"{name}.expand.weight"]), "F"),
+            Product(("du", d_expanded), ("W₁", computed.values[f"{name}.expand.weight"]), "F"),
         )

@@ -9,37 +9,34 @@ import numpy as np
 
 from transformer.backpropagation.embedding import EmbeddingSaved, embedding, embedding_backward
 from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm, layer_norm_backward
-from transformer.backpropagation.layers import (
-    DecoderLayerSaved,
-    EncoderLayerSaved,
-    decoder_layer,
-    decoder_layer_backward,
-    encoder_layer,
-    encoder_layer_backward,
-)
+from transformer.backpropagation.layers import LayerSaved, layer, layer_backward
 from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
 from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
 from transformer.model.encodings import added_positions
+from transformer.values.trace import SIDES, Stack
 
 # For each setting of `tied_embeddings`, maps each tied parameter to the parameter whose values it shares. A checkpoint
 # stores only the latter.
-TIED: Mapping[str, Mapping[str, str]] = {
+SHARED_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "none": {},
     "target": {"generator.weight": "target_embedding.weight"},
     "all": {"generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight"},
 }
 
 
+class StackSaved(NamedTuple):
+    """Values saved by each part; a norm is None if the model does not have it."""
+
+    embedding: EmbeddingSaved
+    embedding_norm: LayerNormSaved | None
+    layers: tuple[LayerSaved, ...]
+    norm: LayerNormSaved | None
+
+
 class TransformerSaved(NamedTuple):
-    source: EmbeddingSaved
-    source_norm: LayerNormSaved | None
-    encoder_layers: tuple[EncoderLayerSaved, ...]
-    encoder_norm: LayerNormSaved | None
-    target: EmbeddingSaved
-    target_norm: LayerNormSaved | None
-    decoder_layers: tuple[DecoderLayerSaved, ...]
-    decoder_norm: LayerNormSaved | None
+    encoder: StackSaved
+    decoder: StackSaved
     generator: LinearSaved
 
 
@@ -65,59 +62,21 @@ def transformer(
         The logits, and the values that the backward pass needs.
     """
     parameters = with_tied(parameters, config)
-    seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    source_allowed = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
     not_later = np.tri(target.shape[1], dtype=bool)  # [T, T]
 
     # 1. encoder
-    x, source_saved = embedding(
-        source,
-        parameters["source_embedding.weight"],
-        added_positions(config, parameters, "source", source.shape[1]),
-        config,
-        notes.of("source"),
-    )
-    x, source_norm = _normalised("source", x, parameters, there=config.embedding_norm)
-    x = notes.of("source").note("input", x)
-    encoder_saved = []
-    for number in range(config.encoder_layers):
-        name = f"encoder_layers.{number}"
-        x, saved = encoder_layer(x, select(parameters, name), config, seen, notes.of(name))
-        encoder_saved.append(saved)
-    memory, encoder_norm = _normalised("encoder", x, parameters, there=config.norm == "pre")
-    memory = notes.note("memory", memory)
+    x, encoder_saved = _stack("encoder", source, None, parameters, config, source_allowed, None, notes)
+    memory = notes.note("memory", x)
 
     # 2. decoder
-    x, target_saved = embedding(
-        target,
-        parameters["target_embedding.weight"],
-        added_positions(config, parameters, "target", target.shape[1]),
-        config,
-        notes.of("target"),
-    )
-    x, target_norm = _normalised("target", x, parameters, there=config.embedding_norm)
-    x = notes.of("target").note("input", x)
-    decoder_saved = []
-    for number in range(config.decoder_layers):
-        name = f"decoder_layers.{number}"
-        x, saved = decoder_layer(x, memory, select(parameters, name), config, not_later, seen, notes.of(name))
-        decoder_saved.append(saved)
-    hidden, decoder_norm = _normalised("decoder", x, parameters, there=config.norm == "pre")
+    x, decoder_saved = _stack("decoder", target, memory, parameters, config, not_later, source_allowed, notes)
 
     # 3. generator
     logits, generator_saved = linear(
-        notes.note("hidden", hidden), parameters["generator.weight"], parameters.get("generator.bias")
+        notes.note("hidden", x), parameters["generator.weight"], parameters.get("generator.bias")
     )
-    return notes.note("logits", logits), TransformerSaved(
-        source_saved,
-        source_norm,
-        tuple(encoder_saved),
-        encoder_norm,
-        target_saved,
-        target_norm,
-        tuple(decoder_saved),
-        decoder_norm,
-        generator_saved,
-    )
+    return notes.note("logits", logits), TransformerSaved(encoder_saved, decoder_saved, generator_saved)
 
 
 def transformer_backward(
@@ -131,47 +90,71 @@ def transformer_backward(
         config: model configuration.
         notes: receives a gradient for every result that the forward pass noted.
     """
-    gradients = {}
-
     # 3. generator
     generator = linear_backward(notes.note("logits", grad), saved.generator)
-    gradients["generator.weight"] = generator.weight
+    gradients = {"generator.weight": generator.weight}
     if config.output_bias:
         gradients["generator.bias"] = generator.bias
 
-    # 2. decoder; every layer reads the encoder output, so the encoder output's gradient is a sum over decoder layers
-    dx, more = _normalised_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
+    # 2. decoder
+    more, memory = _stack_backward("decoder", notes.note("hidden", generator.x), saved.decoder, notes)
     gradients |= more
-    sent_back = []
-    for number, layer_saved in reversed(list(enumerate(saved.decoder_layers))):
-        name = f"decoder_layers.{number}"
-        layer = decoder_layer_backward(dx, layer_saved, notes.of(name))
-        dx = layer.x
-        sent_back.append(layer.memory)
-        gradients |= prefix(name, layer.parameters)
-    dx, more = _normalised_backward("target", notes.of("target").note("input", dx), saved.target_norm)
-    gradients |= more
-    target = embedding_backward(dx, saved.target, notes.of("target"))
-    gradients |= {f"target_{name}": each for name, each in target.items()}
 
-    # 1. encoder
-    memory = notes.note("memory", np.sum(sent_back, axis=0))
-    dx, more = _normalised_backward("encoder", memory, saved.encoder_norm)
-    gradients |= more
-    for number, layer_saved in reversed(list(enumerate(saved.encoder_layers))):
-        name = f"encoder_layers.{number}"
-        layer = encoder_layer_backward(dx, layer_saved, notes.of(name))
-        dx = layer.x
-        gradients |= prefix(name, layer.parameters)
-    dx, more = _normalised_backward("source", notes.of("source").note("input", dx), saved.source_norm)
-    gradients |= more
-    source = embedding_backward(dx, saved.source, notes.of("source"))
-    return gradients | {f"source_{name}": each for name, each in source.items()}
+    # 1. encoder; every decoder layer reads its output, so the output's gradient is a sum over the decoder layers.
+    more, _ = _stack_backward("encoder", notes.note("memory", np.sum(memory, axis=0)), saved.encoder, notes)
+    return gradients | more
+
+
+def _stack(
+    stack: Stack,
+    ids: np.ndarray,
+    memory: np.ndarray | None,
+    parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig,
+    allowed: np.ndarray | None,
+    memory_allowed: np.ndarray | None,
+    notes: Notes,
+) -> tuple[np.ndarray, StackSaved]:
+    """Return a stack's output, [B, N, D], given token ids, [B, N]; other arguments as in `layer`."""
+    side = SIDES[stack]
+    x, embedding_saved = embedding(
+        ids,
+        parameters[f"{side}_embedding.weight"],
+        added_positions(config, parameters, side, ids.shape[1]),
+        config,
+        notes.of(side),
+    )
+    x, embedding_norm = _normalised(side, x, parameters, there=config.embedding_norm)
+    x = notes.of(side).note("input", x)
+    layers = []
+    for number in range(config.layers_of(stack)):
+        name = f"{stack}_layers.{number}"
+        x, saved = layer(x, memory, select(parameters, name), config, allowed, memory_allowed, notes.of(name))
+        layers.append(saved)
+    x, norm = _normalised(stack, x, parameters, there=config.norm == "pre")
+    return x, StackSaved(embedding_saved, embedding_norm, tuple(layers), norm)
+
+
+def _stack_backward(
+    stack: Stack, grad: np.ndarray, saved: StackSaved, notes: Notes
+) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    """Return the gradients of the parameters, and of the encoder output for each layer that reads it."""
+    side, memory = SIDES[stack], []
+    dx, gradients = _normalised_backward(stack, grad, saved.norm)
+    for number, layer_saved in reversed(list(enumerate(saved.layers))):
+        name = f"{stack}_layers.{number}"
+        dx, more, of_memory = layer_backward(dx, layer_saved, notes.of(name))
+        gradients |= prefix(name, more)
+        if of_memory is not None:
+            memory.append(of_memory)
+    dx, more = _normalised_backward(side, notes.of(side).note("input", dx), saved.embedding_norm)
+    embedded = embedding_backward(dx, saved.embedding, notes.of(side))
+    return gradients | more | {f"{side}_{name}": each for name, each in embedded.items()}, memory
 
 
 def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
     """Return the parameters with an additional entry for each tied parameter."""
-    return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
+    return {**parameters, **{use: parameters[name] for use, name in SHARED_PARAMETERS[config.tied_embeddings].items()}}
 
 
 def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
@@ -179,7 +162,7 @@ def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> 
 
     Source: Press and Wolf 2017, "Using the Output Embedding to Improve Language Models", section 3.
     """
-    tied = TIED[config.tied_embeddings]
+    tied = SHARED_PARAMETERS[config.tied_embeddings]
     summed = {name: each for name, each in gradients.items() if name not in tied}
     for use, name in tied.items():
         summed[name] = summed[name] + gradients[use]
@@ -201,5 +184,5 @@ def _normalised_backward(
     """Return the gradient dx, [B, N, D], and the gradients of the norm's parameters, if there is a norm."""
     if saved is None:
         return grad, {}
-    found = layer_norm_backward(grad, saved)
-    return found.x, {f"{name}_norm.weight": found.gain, f"{name}_norm.bias": found.bias}
+    gradients = layer_norm_backward(grad, saved)
+    return gradients.x, {f"{name}_norm.weight": gradients.gain, f"{name}_norm.bias": gradients.bias}

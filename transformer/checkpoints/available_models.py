@@ -21,13 +21,13 @@ from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_json
 from transformer.text.affixes import SYMBOLS, read_affixes
-from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
+from transformer.text.languages import LANGUAGES, LANGUAGES_FILE, Languages, read_languages
 from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
-OWN = Path("models")
+OWN_FOLDER = Path("models")
 # Environment variable with the path to an additional folder of model folders.
-VARIABLE = "ATTENTION_ATLAS_MODELS"
+FOLDER_VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
 # Index file of a large GPT-2 model with weights split into several files.
@@ -70,11 +70,11 @@ class ModelFolder:
         If sentences.txt is missing or is not UTF-8, there are no example sentences.
         """
         try:
-            text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
+            text, is_whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
         except (OSError, ValueError):
             return ()
         # The last line may be incomplete.
-        lines = text.splitlines() if whole else text.splitlines()[:-1]
+        lines = text.splitlines() if is_whole else text.splitlines()[:-1]
         return tuple(line.strip() for line in lines if line.strip())
 
 
@@ -83,11 +83,11 @@ def model_folders() -> dict[str, ModelFolder]:
 
     Translators from one place are sorted by name. If two translators have the same name, the first is kept.
     """
-    found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
+    folders = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for name, path in _models():
         if not is_language_model(path):
-            found.setdefault(name, _checked(name, path, _changes(path), _translator))
-    return found
+            folders.setdefault(name, _inspect(name, path, _modification_times(path), _translator))
+    return folders
 
 
 def language_model_folders() -> dict[str, ModelFolder]:
@@ -95,18 +95,18 @@ def language_model_folders() -> dict[str, ModelFolder]:
 
     The shipped language model is omitted if it is not installed.
     """
-    found: dict[str, ModelFolder] = {}
+    folders: dict[str, ModelFolder] = {}
     shipped = ((SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL),) if LANGUAGE_MODEL.is_dir() else ()
-    own = ((name, path) for name, path in _models() if is_language_model(path))
-    for name, path in (*shipped, *own):
-        found.setdefault(name, _checked(name, path, _changes(path), _language_model))
-    return found
+    own_models = ((name, path) for name, path in _models() if is_language_model(path))
+    for name, path in (*shipped, *own_models):
+        folders.setdefault(name, _inspect(name, path, _modification_times(path), _language_model))
+    return folders
 
 
 def is_language_model(path: Path) -> bool:
     """Return whether a folder's config.json describes a language model, in this project's format or GPT-2's."""
     folder = files_of_model(path)
-    return _is_language_model(folder, _changed(folder / CONFIG))
+    return _is_language_model(folder, _modification_time(folder / CONFIG))
 
 
 def model_folder(name: str) -> ModelFolder:
@@ -115,12 +115,12 @@ def model_folder(name: str) -> ModelFolder:
     Raises:
         CheckpointError: the translator does not exist or cannot be used.
     """
-    found = model_folders().get(name)
-    if found is None:
-        raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN}` and try again.")
-    if found.problem:
-        raise CheckpointError(found.problem)
-    return found
+    folder = model_folders().get(name)
+    if folder is None:
+        raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN_FOLDER}` and try again.")
+    if folder.problem:
+        raise CheckpointError(folder.problem)
+    return folder
 
 
 def _models() -> Iterator[tuple[str, Path]]:
@@ -139,7 +139,7 @@ def _models() -> Iterator[tuple[str, Path]]:
 
 
 def _folders() -> Iterator[Path]:
-    for place in (OWN, *([Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else [])):
+    for place in (OWN_FOLDER, *([Path(os.environ[FOLDER_VARIABLE])] if os.environ.get(FOLDER_VARIABLE) else [])):
         try:
             inside = sorted(place.iterdir()) if place.is_dir() else []
         except OSError:
@@ -148,13 +148,15 @@ def _folders() -> Iterator[Path]:
         yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
-def _changes(path: Path) -> tuple[int, ...]:
-    """Return the modification times, in nanoseconds, of all files that decide the result of `_checked`."""
+def _modification_times(path: Path) -> tuple[int, ...]:
+    """Return the modification times, in nanoseconds, of all files that decide the result of `_inspect`."""
     folder = files_of_model(path)
-    return _changed(path), *(_changed(folder / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS, SYMBOLS))
+    return _modification_time(path), *(
+        _modification_time(folder / name) for name in (CONFIG, WEIGHTS, INDEX, LANGUAGES_FILE, IDS, SYMBOLS)
+    )
 
 
-def _changed(path: Path) -> int:
+def _modification_time(path: Path) -> int:
     """Return a file's modification time in nanoseconds; 0 if the file does not exist."""
     try:
         return path.stat().st_mtime_ns
@@ -164,7 +166,7 @@ def _changed(path: Path) -> int:
 
 # Cached, because every rerun of a page lists all folders several times.
 @lru_cache(maxsize=256)
-def _checked(
+def _inspect(
     name: str, path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]
 ) -> ModelFolder:
     """Return a model's folder with any problem that can be detected without reading weights.
@@ -183,9 +185,9 @@ def _checked(
     if not NAME.fullmatch(name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
+        inspected = replace(read(folder, read_small_json(folder / CONFIG, MAX_BYTES)), name=name, path=path)
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
-        return found if any((folder / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
+        return inspected if any((folder / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
         return useless(f"its {CONFIG} is missing")
     except OSError as error:
@@ -224,7 +226,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 def _codes(path: Path) -> tuple[str, ...]:
     """Return the vocabulary's language codes; empty if a file is invalid (loading the model reports the error)."""
     try:
-        own = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
-        return own or target_codes(read_small_json(path / IDS))
+        codes = read_affixes(read_small(path / SYMBOLS)).codes if (path / SYMBOLS).exists() else ()
+        return codes or target_codes(read_small_json(path / IDS))
     except (OSError, ValueError):
         return ()

@@ -6,7 +6,7 @@ import re
 
 # Longer cards are cut off at this many bytes, because every rerun of a page reads the card again.
 MAX_BYTES = 200_000
-CUT = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
+SHORTENED_NOTE = f"\n\n*The card goes on: only its first {MAX_BYTES // 1000} kB are shown.*"
 # No part of the pattern matches an opening bracket. Otherwise, matching a card with many unclosed images would take
 # quadratic time, in practice minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
@@ -15,14 +15,14 @@ TAG = re.compile(r"<[^<>]*>")
 SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
-def shortened(beginning: str, whole: bool) -> str:
+def add_shortened_note(beginning: str, is_whole: bool) -> str:
     """Return the beginning of a card, followed by a note if the card was cut off.
 
     Args:
         beginning: beginning of the card.
-        whole: whether `beginning` is the whole card.
+        is_whole: whether `beginning` is the whole card.
     """
-    return beginning if whole else beginning + CUT
+    return beginning if is_whole else beginning + SHORTENED_NOTE
 
 
 def without_media(card: str) -> str:
@@ -31,7 +31,7 @@ def without_media(card: str) -> str:
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
 
 
-def folded(card: str, longest: int) -> list[tuple[str, str]]:
+def card_sections(card: str, longest: int) -> list[tuple[str, str]]:
     """Split a card into consecutive (title, Markdown) parts, so that a page can collapse long sections.
 
     A section of more than `longest` characters becomes a part with a title. Everything between long sections becomes a

@@ -9,18 +9,18 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.checkpoints.model_files import (
     CONFIG,
     WEIGHTS,
     check_vocabulary,
-    fill,
     folder_version,
+    load_weights,
     read_step_weights,
     read_weights,
 )
-from transformer.checkpoints.model_texts import RESTORE, files_of_model, read_card, read_curve, read_text
+from transformer.checkpoints.model_texts import REPAIR_ADVICE, files_of_model, read_card, read_curve, read_text
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
@@ -120,10 +120,10 @@ def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
         CheckpointError: a file is missing or damaged, the files do not belong together, memory is insufficient, or the
             model is not a translator.
     """
-    written = read_text(files_of_model(folder) / CONFIG)
-    config = _config(folder, written)
+    config_text = read_text(files_of_model(folder) / CONFIG)
+    config = _config(folder, config_text)
     _check_translates(folder, config)
-    return _read_ours(folder, config, written)
+    return _read_ours(folder, config, config_text)
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
@@ -138,14 +138,14 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
         DeviceError: the device is not available, or has too little memory for the model.
     """
     device = chosen_device(device)
-    written = read_text(files_of_model(folder) / CONFIG)
-    if _is_gpt2(written):
+    config_text = read_text(files_of_model(folder) / CONFIG)
+    if _is_gpt2(config_text):
         loaded = _read_gpt2(folder)
     else:
-        config = _config(folder, written)
+        config = _config(folder, config_text)
         if config.kinds != ("decoder",):
             raise CheckpointError(f"The model in {folder} is not a language model, because it has an encoder.")
-        loaded = _read_ours(folder, config, written)
+        loaded = _read_ours(folder, config, config_text)
     with device_errors_explained(device):
         return replace(loaded, model=loaded.model_on(device), device=device)
 
@@ -162,7 +162,7 @@ def load_description(folder: Path) -> Description:
     _check_translates(folder, config)
     if not (folder / SYMBOLS).exists():
         check_vocabulary(folder / VOCABULARY)
-    tokenizer, languages = _words(folder)
+    tokenizer, languages = _vocabulary_and_languages(folder)
     return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
 
 
@@ -172,13 +172,13 @@ def weights_of(model: Transformer, device: str) -> Weights:
     Raises:
         DeviceError: the device ran out of memory.
     """
-    named = model.named_parameters(remove_duplicate=False)
+    named_parameters = model.named_parameters(remove_duplicate=False)
     with device_errors_explained(device):
-        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named_parameters})
 
 
 def _read_gpt2(folder: Path) -> LanguageModel:
-    model, tokenizer, weights = read_gpt2(Folder(folder))
+    model, tokenizer, weights = read_gpt2(HuggingFaceFolder(folder))
     return Checkpoint(
         model,
         tokenizer,
@@ -189,30 +189,30 @@ def _read_gpt2(folder: Path) -> LanguageModel:
     )
 
 
-def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
+def _read_ours(folder: Path, config: TransformerConfig, config_text: str) -> Checkpoint[Any]:
     """Load a model made by `transformer.training` or `transformer.interop`.
 
     Args:
         folder: as in `load_checkpoint`.
         config: model configuration.
-        written: contents of config.json, to verify the checksum.
+        config_text: contents of config.json, to verify the checksum.
     """
     path, folder = folder, files_of_model(folder)
     if path == folder:
         one_file = not (folder / SYMBOLS).exists()
-        weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
+        weights = read_weights(folder, config_text, _sizes(config), vocabulary=VOCABULARY if one_file else "")
     else:
         weights = read_step_weights(path, VOCABULARY)
-    tokenizer, languages = _words(folder)
+    tokenizer, languages = _vocabulary_and_languages(folder)
     sizes = config.source_vocabulary or tokenizer.source_size, config.target_vocabulary
     if weights.tokenizer != tokenizer.fingerprint or sizes != (tokenizer.source_size, tokenizer.size):
         raise CheckpointError(
             f"The vocabulary ({', '.join(tokenizer.files)}) in {folder} is not the one that the weights beside it were "
-            f"trained with. {RESTORE}"
+            f"trained with. {REPAIR_ADVICE}"
         )
     with SkippedInitialisation():
         model = Transformer(config, tokenizer.symbols)
-    fill(model, weights, path)
+    load_weights(model, weights, path)
     return Checkpoint(
         model,
         tokenizer,
@@ -224,20 +224,20 @@ def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpo
     )
 
 
-def _is_gpt2(written: str) -> bool:
+def _is_gpt2(config_text: str) -> bool:
     """Return whether config.json is in Hugging Face's format, so that `read_gpt2` must accept or reject the model."""
     try:
-        values = json.loads(written)
+        values = json.loads(config_text)
     except (ValueError, RecursionError):
         return False
     return isinstance(values, dict) and "model_type" in values
 
 
-def _config(folder: Path, written: str) -> TransformerConfig:
+def _config(folder: Path, config_text: str) -> TransformerConfig:
     try:
-        return TransformerConfig.from_json(written)
+        return TransformerConfig.from_json(config_text)
     except ValueError as error:
-        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {REPAIR_ADVICE}") from error
 
 
 def _check_translates(folder: Path, config: TransformerConfig) -> None:
@@ -246,11 +246,11 @@ def _check_translates(folder: Path, config: TransformerConfig) -> None:
         raise CheckpointError(f"The model in {folder} does not translate: it has no {missing}.")
 
 
-def _words(folder: Path) -> tuple[Vocabulary, Languages]:
+def _vocabulary_and_languages(folder: Path) -> tuple[Vocabulary, Languages]:
     try:
         return _vocabulary(folder), read_languages(folder)
     except (ValueError, OSError, RecursionError) as error:
-        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {REPAIR_ADVICE}") from error
 
 
 def _vocabulary(folder: Path) -> Vocabulary:

@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
+from transformer.checkpoints.huggingface_settings import (
+    CONFIG,
+    GENERATION,
+    activation_setting,
+    boolean_setting,
+    check_fit,
+    integer_setting,
+)
 from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
 from transformer.model.skipped_initialisation import SkippedInitialisation
@@ -27,7 +34,7 @@ from transformer.text.pair_tokenizer import IDS
 from transformer.text.segmenters import ONE_FILE
 
 # Size limits, larger than all existing models, so that an invalid config.json cannot make loading use up all memory.
-LARGEST = {
+MAX_SIZES = {
     "n_embd": 8192,
     "n_layer": 96,
     "n_head": 256,
@@ -36,14 +43,14 @@ LARGEST = {
     "vocab_size": 1_000_000,
 }
 # Default sizes for a config.json that omits them.
-SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
+DEFAULT_SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
 # Settings with only one supported value; config.json may omit them.
-REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
+REQUIRED_SETTINGS = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
 # Causal masks, which old weight files contain in addition to the weights.
-MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
+CAUSAL_MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
-EMBEDDED = "target_embedding.weight"
+OWN_EMBEDDING = "target_embedding.weight"
 # Names of a layer's modules in this project, and in GPT-2.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
@@ -68,7 +75,7 @@ class ImportedLanguageModel(NamedTuple):
     weights: tuple[str, ...]
 
 
-def read_gpt2(folder: Folder) -> ImportedLanguageModel:
+def read_gpt2(folder: HuggingFaceFolder) -> ImportedLanguageModel:
     """Load a folder saved by Hugging Face's `GPT2LMHeadModel` and `GPT2Tokenizer`.
 
     Args:
@@ -86,7 +93,7 @@ def read_gpt2(folder: Folder) -> ImportedLanguageModel:
         raise CheckpointError(f"The model in {folder.path} cannot be read: {error}.") from error
 
 
-def _read(folder: Folder) -> ImportedLanguageModel:
+def _read(folder: HuggingFaceFolder) -> ImportedLanguageModel:
     settings = folder.json(CONFIG)
     if settings.get("model_type") != "gpt2":
         raise CheckpointError(
@@ -99,17 +106,17 @@ def _read(folder: Folder) -> ImportedLanguageModel:
     with torch.device("meta"), SkippedInitialisation():
         check_fit(Transformer(config), weights)
     # Embedding rows beyond the vocabulary only pad the matrix to a round size.
-    for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
+    for name in sorted({OWN_EMBEDDING, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), SkippedInitialisation():
         model = Transformer(replace(config, target_vocabulary=tokenizer.size), tokenizer.symbols)
-    model.load_state_dict({"generator.weight": weights[EMBEDDED], **weights}, assign=True)
+    model.load_state_dict({"generator.weight": weights[OWN_EMBEDDING], **weights}, assign=True)
     if config.tied_embeddings == "target":
         model.generator.weight = model.target_embedding.weight
     return ImportedLanguageModel(model.eval().requires_grad_(False), tokenizer, folder.weight_files())
 
 
-def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
+def _vocabulary(folder: HuggingFaceFolder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
     """Load the tokenizer from a folder; `rows` is the number of embedding rows.
 
     Raises:
@@ -138,19 +145,21 @@ def _config(settings: dict[str, Any]) -> TransformerConfig:
     Raises:
         ValueError: a setting is invalid or not supported.
     """
-    for name, value in REQUIRED.items():
+    for name, value in REQUIRED_SETTINGS.items():
         if settings.get(name, value) != value:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, but only {value!r} is supported")
-    sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
+    sizes = {name: integer_setting({**DEFAULT_SIZES, **settings}, name, MAX_SIZES) for name in DEFAULT_SIZES}
     return decoder_only(
         vocabulary=sizes["vocab_size"],
         d_model=sizes["n_embd"],
         heads=sizes["n_head"],
         layers=sizes["n_layer"],
         max_positions=sizes["n_positions"],
-        d_ff=4 * sizes["n_embd"] if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
+        d_ff=4 * sizes["n_embd"]
+        if settings.get("n_inner") is None
+        else integer_setting(settings, "n_inner", MAX_SIZES),
         dropout=settings.get("resid_pdrop", 0.1),
-        activation=activation(settings, "gelu_new"),
+        activation=activation_setting(settings, "gelu_new"),
     )
 
 
@@ -160,50 +169,50 @@ def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> f
     Raises:
         ValueError: a setting is neither true nor false.
     """
-    scale = 1.0 if flag(settings, "scale_attn_weights", True) else math.sqrt(config.d_head)
-    return scale / (layer + 1) if flag(settings, "scale_attn_by_inverse_layer_idx", False) else scale
+    scale = 1.0 if boolean_setting(settings, "scale_attn_weights", True) else math.sqrt(config.d_head)
+    return scale / (layer + 1) if boolean_setting(settings, "scale_attn_by_inverse_layer_idx", False) else scale
 
 
-def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
+def _weights(folder: HuggingFaceFolder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
     """Return float32 parameters by `Transformer` name; an output layer tied to the embedding is omitted.
 
     Raises:
         ValueError: a parameter is missing or unknown, or contradicts another parameter or config.json.
     """
-    found: dict[str, Tensor] = {}
-    for name, tensor in folder.weights(allow_pickle=False, left_out=MASK).items():
+    own_weights: dict[str, Tensor] = {}
+    for name, tensor in folder.weights(allow_pickle=False, left_out=CAUSAL_MASK).items():
         # Old weight files omit the prefix in parameter names.
         short = name.removeprefix(PREFIX)
-        if short in found:
+        if short in own_weights:
             raise ValueError(f"the weights have {short} twice, with and without {PREFIX!r}")
-        found[short] = tensor
+        own_weights[short] = tensor
 
     def taken(name: str) -> Tensor:
-        if name not in found:
+        if name not in own_weights:
             raise ValueError(f"the weights have no {name}; fetch the folder again")
-        return found.pop(name)
+        return own_weights.pop(name)
 
-    output = found.pop(OUTPUT, None)
-    weights = {EMBEDDED: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
-    if output is None and not flag(settings, "tie_word_embeddings", True):
+    output = own_weights.pop(OUTPUT, None)
+    weights = {OWN_EMBEDDING: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
+    if output is None and not boolean_setting(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
     # Like transformers, keep two different matrices separate, whatever config.json says.
-    if output is not None and not torch.equal(output, weights[EMBEDDED]):
+    if output is not None and not torch.equal(output, weights[OWN_EMBEDDING]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):
         weights[f"decoder_norm.{kind}"] = taken(f"ln_f.{kind}")
         for layer in range(config.decoder_layers):
-            for ours, theirs in NORMS.items():
-                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = taken(f"h.{layer}.{theirs}.{kind}")
-            for ours, theirs in LINEAR.items():
+            for own_name, gpt2_name in NORMS.items():
+                weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = taken(f"h.{layer}.{gpt2_name}.{kind}")
+            for own_name, gpt2_name in LINEAR.items():
                 # [inputs, outputs] -> [outputs, inputs]; a bias has one axis.
-                matrix = taken(f"h.{layer}.{theirs}.{kind}")
+                matrix = taken(f"h.{layer}.{gpt2_name}.{kind}")
                 turned = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
-                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
+                weights[f"decoder_layers.{layer}.{own_name}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
                 # Scores are proportional to the queries, which the first `d_model` rows of the projection compute.
                 weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
-    if found:
-        raise ValueError(f"it has the tensor {min(found)}, which no GPT-2 model has")
+    if own_weights:
+        raise ValueError(f"it has the tensor {min(own_weights)}, which no GPT-2 model has")
     return weights

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.checkpoints.available_models import OWN
-from transformer.files.memory import gigabytes, memory_of
+from transformer.checkpoints.available_models import OWN_FOLDER
+from transformer.checkpoints.memory import gigabytes, memory_of
 from transformer.text.languages import Languages, language
 
 # Parameters per OPUS-MT model, which has 68 to 78 million, and bytes per parameter (float32).
-NUMBERS, STORED = 77_000_000, 4
+PARAMETERS, BYTES_PER_PARAMETER = 77_000_000, 4
 # Languages for which OPUS-MT has a dedicated model into English, and from English.
 TO_ENGLISH = "ar bn cs da de es fi fr hi hu id it ja ko nl pl ru sv th tr uk ur vi zh"
 FROM_ENGLISH = "ar cs da es fi fr he hi hu id it nl ro ru sv uk vi zh"
 # Code of the multilingual model, which reads 120 languages.
-MANY = "mul"
+MULTILINGUAL = "mul"
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,27 @@ class HubModel:
     @property
     def command(self) -> str:
         """Shell command that downloads the model and creates the model folder."""
-        return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN}/{self.folder}"
+        return f"attention-atlas import Helsinki-NLP/opus-mt-{self.folder} --output {OWN_FOLDER}/{self.folder}"
 
     @property
-    def needs(self) -> str:
+    def requirements(self) -> str:
         """Text for the user about the disk space and memory that the model needs."""
-        held, loading = memory_of(NUMBERS, STORED)
+        resident, loading = memory_of(PARAMETERS, BYTES_PER_PARAMETER)
         return (
-            f"about {gigabytes(NUMBERS * STORED)} on disk and {gigabytes(held)} of memory, and up to "
+            f"about {gigabytes(PARAMETERS * BYTES_PER_PARAMETER)} on disk and {gigabytes(resident)} of memory, and up "
+            "to "
             f"{gigabytes(loading)} while it is loaded"
         )
 
 
 def hub_models() -> dict[str, HubModel]:
     """Return all listed models by folder name: models from English first, then models into English."""
-    found = [HubModel("en", code) for code in FROM_ENGLISH.split()]
-    found += [HubModel(code, "en") for code in TO_ENGLISH.split()]
-    found.sort(key=lambda each: (each.source != "en", str(each)))
-    return {each.folder: each for each in found}
+    models = [HubModel("en", code) for code in FROM_ENGLISH.split()]
+    models += [HubModel(code, "en") for code in TO_ENGLISH.split()]
+    models.sort(key=lambda each: (each.source != "en", str(each)))
+    return {model.folder: model for model in models}
 
 
 def model_for(source: str) -> HubModel:
     """Return the model from a language into English; the multilingual model if the language has no dedicated one."""
-    return hub_models().get(f"{source}-en") or HubModel(MANY, "en")
+    return hub_models().get(f"{source}-en") or HubModel(MULTILINGUAL, "en")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from transformer.files.replacing import replaced, writing
+from transformer.files.atomic_writes import atomic_file, write_errors_explained
 
 FIELDS: tuple[str, ...] = (
     "step",
@@ -23,7 +23,7 @@ FIELDS: tuple[str, ...] = (
     "pieces_per_second",
 )
 # Columns that are empty in a row without validation.
-VALIDATED = ("validation_loss", "validation_chrf")
+VALIDATION_FIELDS = ("validation_loss", "validation_chrf")
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,15 @@ def check_curve(text: str) -> None:
         if tuple(next(lines)) != FIELDS:
             raise ValueError(f"its columns should be {', '.join(FIELDS)}")
         for row in lines:
-            if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
+            if len(row) != len(FIELDS) or not all(map(_is_valid, FIELDS, row)):
                 raise ValueError(f"line {lines.line_num} does not have a finite number for each column")
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num} is not CSV ({error})") from error
 
 
-def _valid(name: str, value: str) -> bool:
+def _is_valid(name: str, value: str) -> bool:
     try:
-        return (name in VALIDATED and not value) or math.isfinite(float(value))
+        return (name in VALIDATION_FIELDS and not value) or math.isfinite(float(value))
     except ValueError:
         return False
 
@@ -89,12 +89,12 @@ class Curve:
             check_curve(text)
         except ValueError as error:
             raise self._unusable(str(error)) from error
-        kept = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
-        if not kept:
+        remaining = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
+        if not remaining:
             self.path.unlink(missing_ok=True)
             return
-        with replaced(self.path) as unfinished:
-            _append(unfinished, kept)
+        with atomic_file(self.path) as unfinished:
+            _append(unfinished, remaining)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
         """Append a row of formatted values; `validation` is None for a step without validation."""
@@ -103,7 +103,7 @@ class Curve:
             values["validation_loss"] = f"{validation.loss:.4f}"
             if validation.chrf is not None:
                 values["validation_chrf"] = f"{validation.chrf:.2f}"
-        with writing(self.path):
+        with write_errors_explained(self.path):
             self.path.parent.mkdir(exist_ok=True)
             _append(self.path, [values])
 

@@ -13,25 +13,31 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.model_texts import RESTORE, STEP_WEIGHTS, files_of_model, read_bytes, reading
+from transformer.checkpoints.memory import check_memory, memory_available, memory_needed
+from transformer.checkpoints.model_texts import (
+    REPAIR_ADVICE,
+    STEP_WEIGHTS,
+    files_of_model,
+    read_bytes,
+    reading_errors_explained,
+)
 from transformer.errors import CheckpointError
-from transformer.files.memory import check_memory, memory_available, memory_needed
-from transformer.files.replacing import replaced, writing
-from transformer.files.tensors import bytes_of, opened, read_sealed, read_tensors, write_tensors
+from transformer.files.atomic_writes import atomic_file, write_errors_explained
+from transformer.files.tensors import bytes_of, open_tensors, read_sealed, read_tensors, write_tensors
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # Allowed data types for weights, by their safetensors names.
-FLOATING = frozenset({"F16", "BF16", "F32"})
+FLOAT_TYPES = frozenset({"F16", "BF16", "F32"})
 # Module names in old language-model files, from when language models were a separate class, and current names.
-FORMER_PARTS = {
+OLD_MODULE_NAMES = {
     "embedding": "target_embedding",
     "positions": "target_positions",
     "layers": "decoder_layers",
     "norm": "decoder_norm",
 }
 # In old files, the convolutions of compressed attention are outside the self-attention module.
-FORMER_COMPRESSION = re.compile(r"^(decoder_layers\.\d+)\.compression\.")
+OLD_COMPRESSION = re.compile(r"^(decoder_layers\.\d+)\.compression\.")
 
 
 class Config(Protocol):
@@ -81,16 +87,16 @@ def save_model(
     Raises:
         OSError: a file cannot be written.
     """
-    with writing(folder):
+    with write_errors_explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for name, content in tokenizer.files.items():
-        with replaced(folder / name) as file:
+        with atomic_file(folder / name) as file:
             file.write_bytes(content)
-    stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
+    stored = {name: _stored_tensor(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
     seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config.to_json(), stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
     # Write config.json last, because its presence marks a model folder.
-    with replaced(folder / CONFIG) as file:
+    with atomic_file(folder / CONFIG) as file:
         file.write_text(config.to_json(), encoding="utf-8")
 
 
@@ -112,23 +118,25 @@ def read_weights(
     """
     # Check memory first, because even memory-mapping a large file can fail.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
-    with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
+    with reading_errors_explained(folder / WEIGHTS), open_tensors(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        found = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
-        floating = all(part.get_dtype() in FLOATING for part in slices.values())
+        shapes = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
+        floating = all(part.get_dtype() in FLOAT_TYPES for part in slices.values())
     if vocabulary:
         _check_vocabulary(folder / vocabulary, metadata)
-    _check_shapes(sizes, found, folder)
-    with reading(folder / WEIGHTS):
+    _check_shapes(sizes, shapes, folder)
+    with reading_errors_explained(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
     # The checksum covers the JSON as formatted by `to_json`, so later changes in white space do not matter.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
-        raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
+        raise CheckpointError(
+            f"The weights or {CONFIG} in {folder} were altered after they were saved. {REPAIR_ADVICE}"
+        )
     _check_finite(weights if floating else None, folder)
-    named = {current_name(name): tensor for name, tensor in weights.items()}
-    return SealedWeights(named, metadata.get("tokenizer"))
+    current_weights = {current_name(name): tensor for name, tensor in weights.items()}
+    return SealedWeights(current_weights, metadata.get("tokenizer"))
 
 
 def read_step(path: Path, advice: str) -> dict[str, Tensor]:
@@ -142,12 +150,12 @@ def read_step(path: Path, advice: str) -> dict[str, Tensor]:
         FileNotFoundError: the file does not exist.
         ValueError: the file is damaged, or holds weights from another step than its name says.
     """
-    found = read_sealed(path, {"step"}, advice)
+    sealed = read_sealed(path, {"step"}, advice)
     name = STEP_WEIGHTS.fullmatch(path.name)
-    if name is None or found.notes != {"step": int(name[1])}:
+    if name is None or sealed.notes != {"step": int(name[1])}:
         step = int(name[1]) if name else "any"
         raise ValueError(f"the file {path} does not contain the weights of step {step}: {advice}")
-    return {current_name(name): tensor for name, tensor in found.tensors.items()}
+    return {current_name(name): tensor for name, tensor in sealed.tensors.items()}
 
 
 def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
@@ -164,7 +172,7 @@ def read_step_weights(path: Path, vocabulary: str) -> SealedWeights:
     check_memory(folder, memory_needed(path), memory_available())
     check_vocabulary(folder / vocabulary)
     try:
-        tensors = read_step(path, RESTORE)
+        tensors = read_step(path, REPAIR_ADVICE)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"The weights cannot be read: {error}") from error
     _check_finite(tensors, path)
@@ -177,7 +185,7 @@ def check_vocabulary(path: Path) -> None:
     Raises:
         CheckpointError: the vocabulary does not match the weights, or a file is missing or damaged.
     """
-    with reading(path.parent / WEIGHTS), opened(path.parent / WEIGHTS) as file:
+    with reading_errors_explained(path.parent / WEIGHTS), open_tensors(path.parent / WEIGHTS) as file:
         metadata = file.metadata() or {}
     _check_vocabulary(path, metadata)
 
@@ -195,7 +203,7 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
     """
     digest = hashlib.sha256()
     for name in (CONFIG, *tokenizer.files, *weights):
-        with reading(folder / name):
+        with reading_errors_explained(folder / name):
             digest.update((folder / name).read_bytes())
     return digest.hexdigest()[:16]
 
@@ -203,16 +211,16 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
 def current_name(name: str) -> str:
     """Translate a parameter name in a weights file, which may be from an older version, to the current name."""
     part, dot, rest = name.partition(".")
-    return FORMER_COMPRESSION.sub(r"\1.self_attention.compression.", FORMER_PARTS.get(part, part) + dot + rest)
+    return OLD_COMPRESSION.sub(r"\1.self_attention.compression.", OLD_MODULE_NAMES.get(part, part) + dot + rest)
 
 
-def _stored(weight: Tensor, exact: bool) -> Tensor:
+def _stored_tensor(weight: Tensor, exact: bool) -> Tensor:
     """Convert a tensor to float16; with `exact`, to float32 if float16 would change any value."""
     half = weight.half()
     return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
 
 
-def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
+def load_weights(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
     """Copy weights into a model, and switch the model to evaluation mode without gradients.
 
     Args:
@@ -238,7 +246,7 @@ def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
 
 def _check_shapes(
     expected: Mapping[str, tuple[int, ...]],
-    found: Mapping[str, tuple[int, ...]],
+    actual: Mapping[str, tuple[int, ...]],
     folder: Path,
     *,
     complete: bool = False,
@@ -247,19 +255,19 @@ def _check_shapes(
 
     Args:
         expected: required shapes, by parameter name.
-        found: shapes in the file, by parameter name.
+        actual: shapes in the file, by parameter name.
         folder: model folder, for error messages.
         complete: whether weights not in `expected` are an error.
 
     Raises:
         CheckpointError: a weight is missing or unknown, or has the wrong shape.
     """
-    names = {*expected, *found} if complete else {*expected}
-    wrong = sorted(name for name in names if expected.get(name) != found.get(name))
+    names = {*expected, *actual} if complete else {*expected}
+    wrong = sorted(name for name in names if expected.get(name) != actual.get(name))
     if wrong:
         raise CheckpointError(
             f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')}, "
-            f"but is {found.get(wrong[0], 'absent')}. {RESTORE}"
+            f"but is {actual.get(wrong[0], 'absent')}. {REPAIR_ADVICE}"
         )
 
 
@@ -276,7 +284,7 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
     """Raise a CheckpointError unless a vocabulary file matches the checksum in the weights' metadata."""
     if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
-            f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
+            f"The vocabulary {path} is not the one that the weights beside it were trained with. {REPAIR_ADVICE}"
         )
 
 

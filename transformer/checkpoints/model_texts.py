@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from transformer.checkpoints.cards import MAX_BYTES, shortened
+from transformer.checkpoints.cards import MAX_BYTES, add_shortened_note
 from transformer.checkpoints.learning_curve import check_curve
 from transformer.errors import CheckpointError
 from transformer.files.small_files import read_beginning, read_small, read_small_text
@@ -19,7 +19,7 @@ CURVE = "learning_curve.csv"
 # number of at least seven digits, and name of the model folder.
 STEP_WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 RUN_MODEL = "model"
-RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
+REPAIR_ADVICE = "Fetch the model folder again, or make one with `python -m transformer.training`."
 
 
 def files_of_model(path: Path) -> Path:
@@ -37,7 +37,7 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         CheckpointError: the file is missing, too large, or cannot be read.
     """
-    with reading(path):
+    with reading_errors_explained(path):
         return read_small(path)
 
 
@@ -47,7 +47,7 @@ def read_text(path: Path) -> str:
     Raises:
         CheckpointError: as in `read_bytes`, or the file is not UTF-8.
     """
-    with reading(path):
+    with reading_errors_explained(path):
         return read_small_text(path)
 
 
@@ -60,8 +60,8 @@ def read_card(folder: Path) -> str:
     path = folder / CARD
     if not os.path.lexists(path):
         return ""
-    with reading(path):
-        return shortened(*read_beginning(path, MAX_BYTES))
+    with reading_errors_explained(path):
+        return add_shortened_note(*read_beginning(path, MAX_BYTES))
 
 
 def read_curve(folder: Path) -> str:
@@ -75,12 +75,12 @@ def read_curve(folder: Path) -> str:
     try:
         check_curve(curve)
     except ValueError as error:
-        raise CheckpointError(f"The learning curve {path} is damaged: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The learning curve {path} is damaged: {error}. {REPAIR_ADVICE}") from error
     return curve
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading_errors_explained(path: Path) -> Iterator[None]:
     """Context manager that converts an OSError or ValueError from reading a file to a CheckpointError.
 
     Args:
@@ -92,8 +92,8 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise CheckpointError(f"The file {path} is missing. {RESTORE}") from error
+        raise CheckpointError(f"The file {path} is missing. {REPAIR_ADVICE}") from error
     except OSError as error:
-        raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}") from error
+        raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {REPAIR_ADVICE}") from error
     except ValueError as error:
-        raise CheckpointError(f"The file {path} cannot be used: {error}. {RESTORE}") from error
+        raise CheckpointError(f"The file {path} cannot be used: {error}. {REPAIR_ADVICE}") from error

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from transformer.analysis.aligned_pair import UNITS, AlignedPair
 from transformer.analysis.aligner import STEPS, Aligner
+from transformer.commands.terminal import errors_without_traceback
 from transformer.commands.translate import in_language
 from transformer.errors import AtlasError
-from transformer.files.terminal import at_terminal
+from transformer.measurements.alignments import GoldAlignments, align_all, aligner_of, dictionary
+from transformer.measurements.corpus import check_corpus
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
-from transformer.surveys.alignments import Gold, align_all, aligner_of, dictionary
-from transformer.surveys.corpus import check_corpus
 from transformer.training.data import read_lines
 from transformer.values.interventions import parse_head
 
@@ -74,8 +74,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield the (source, target) pairs in a file; with `own`, each target is None, for the model's own translation.
+def rows_of(path: Path, *, own_translation: bool) -> Iterator[tuple[str, str | None]]:
+    """Yield the (source, target) pairs in a file; with `own_translation`, every target is None.
 
     Raises:
         FileNotFoundError: as in `read_lines`.
@@ -83,9 +83,9 @@ def rows_of(path: Path, *, own: bool) -> Iterator[tuple[str, str | None]]:
     """
     for number, line in read_lines(path):
         source, tab, rest = line.partition("\t")
-        if not tab and not own:
+        if not tab and not own_translation:
             raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
-        yield source, None if own else rest.partition("\t")[0]
+        yield source, None if own_translation else rest.partition("\t")[0]
 
 
 def chosen_aligner(heads: Sequence[str], step: str | None, translator: Translator) -> Aligner:
@@ -126,7 +126,7 @@ FORMATS: dict[str, Callable[[Iterable[AlignedPair | None]], None]] = {
 }
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas align") -> None:
     options = parser(prog).parse_args(arguments)
     if options.own and options.gold:
@@ -134,13 +134,13 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas al
     if options.step and not options.heads:
         raise ValueError("--step belongs to --heads: without them, heads and step are measured")
     check_corpus(options.pairs)
-    gold = Gold(options.gold, options.gold_first) if options.gold else None
+    gold = GoldAlignments(options.gold, options.gold_first) if options.gold else None
     # The operations for one sentence are so small that a second thread costs more than it saves.
     use_one_thread()
     translator = Translator.load(options.model, options.device)
 
     def rows() -> Iterator[tuple[str, str | None]]:
-        for source, target in rows_of(options.pairs, own=options.own):
+        for source, target in rows_of(options.pairs, own_translation=options.own):
             yield in_language(translator, source, options.language) if options.language else source, target
 
     if options.heads:

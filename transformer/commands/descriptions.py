@@ -9,10 +9,10 @@ from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.matching import HeadMatches
-from transformer.surveys.paths import PathStatistics
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.matching import HeadMatches
+from transformer.measurements.paths import PathStatistics
 from transformer.text.languages import Languages
 
 
@@ -32,16 +32,17 @@ def describe_heads(statistics: Statistics) -> str:
     return "\n".join(lines)
 
 
-def describe_gallery(found: Gallery, languages: Languages) -> str:
+def describe_gallery(gallery: Gallery, languages: Languages) -> str:
     """List the exhibits in a gallery, one per line."""
     return "\n".join(
         [
-            f"{found.sentences} sentences",
+            f"{gallery.sentences} sentences",
             *(
-                f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
-                f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
-                f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
-                for each in found.exhibits
+                f"{TASK[exhibit.task].title_and_meaning(languages)[0]}: {exhibit.kind} layer {exhibit.layer + 1} head "
+                f"{exhibit.head + 1}, {exhibit.share:.0%} (all heads: {exhibit.everyone:.0%}; explained by a general "
+                f"rule: {exhibit.explained:.0%}; {exhibit.rows} rows of {exhibit.sentences} sentences)"
+                f"{'' if exhibit.passes else ': not found'}"
+                for exhibit in gallery.exhibits
             ),
         ]
     )
@@ -64,10 +65,10 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
     )
 
 
-def describe_matches(found: HeadMatches) -> str:
+def describe_matches(matches: HeadMatches) -> str:
     """List, for each attention kind, the mean head similarity, two null values for comparison, and the best match."""
-    lines = [f"{found.sentences} sentences"]
-    for kind, each in found.kinds.items():
+    lines = [f"{matches.sentences} sentences"]
+    for kind, each in matches.kinds.items():
         lines += [
             f"{kind}: {name} {_interval(estimate)}"
             for name, estimate in (
@@ -87,15 +88,14 @@ def describe_matches(found: HeadMatches) -> str:
 
 def describe_agreement(statistics: AgreementStatistics) -> str:
     """List Kendall's tau between erasure and each other attribution method."""
-    tau, measured = statistics.tau, statistics.methods.index("erasure")
+    tau, erasure = statistics.tau, statistics.methods.index("erasure")
     return "\n".join(
         [
             f"{statistics.sentences} sentences, {statistics.words:.1f} words each. Kendall's tau with erasure:",
             *(
-                f"{method}: {tau.mean[row, measured]:.3f} "
-                f"({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
+                f"{method}: {tau.mean[row, erasure]:.3f} ({tau.low[row, erasure]:.3f} to {tau.high[row, erasure]:.3f})"
                 for row, method in enumerate(statistics.methods)
-                if row != measured
+                if row != erasure
             ),
         ]
     )

@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
+from transformer.commands.terminal import errors_without_traceback
+from transformer.files.atomic_writes import check_output, write_text
 from transformer.files.paths import LANGUAGE_MODEL
-from transformer.files.replacing import check_output, write_text
-from transformer.files.terminal import at_terminal
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, split_by_length
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.text.vocabulary import label_parts
 from transformer.training.config import MAX_INTEGER
 from transformer.training.contexts import texts_of
-from transformer.training.data import read_lines, read_pairs, without
+from transformer.training.data import read_lines, read_pairs, without_held_out
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 DEFAULTS = DecodingSettings()
 # Number of heads to print per score, best first.
-SHOWN = 3
+PRINTED_HEADS = 3
 # Maximum number of tokens to generate, which takes minutes. Models without learned positions would accept any number.
 MAX_LIMIT = 65_536
 
@@ -81,7 +81,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
+def continue_texts(loaded: LanguageModel, options: argparse.Namespace) -> None:
     beginnings = options.beginnings
     if options.file:
         beginnings = [line for _, line in read_lines(options.file)]
@@ -98,36 +98,38 @@ def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     for beginning in beginnings or [""]:
-        found = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
-        print(found.text + ("" if found.complete else " …"))
+        continuation = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
+        print(continuation.text + ("" if continuation.complete else " …"))
 
 
 def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
     for text in texts:
-        found = score_text(loaded.model, loaded.tokenizer, text)
+        text_score = score_text(loaded.model, loaded.tokenizer, text)
         print(
-            f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per token, "
-            f"{found.bits_per_byte:.3f} bits per byte"
+            f"{text}\nlog-probability {text_score.log_prob:.2f}, perplexity {text_score.perplexity:.2f} per token, "
+            f"{text_score.bits_per_byte:.3f} bits per byte"
         )
-        for token, log_prob in zip(found.tokens, found.log_probs, strict=True):
-            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(token, found.text)))}")
+        for token, log_prob in zip(text_score.tokens, text_score.log_probs, strict=True):
+            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(token, text_score.text)))}")
 
 
-def predict(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
+def measure_likelihood(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
     pairs = [pair for path in data for pair in read_pairs(path)]
-    texts, too_long = readable(loaded, texts_of(pairs))
+    texts, too_long = split_by_length(loaded, texts_of(pairs))
     if too_long:
         print(f"left out, because they are longer than the model's positions: {len(too_long)} texts")
     print(f"this model: {evaluate(loaded, texts)}")
     if baseline:
-        training = texts_of(without([pair for path in baseline for pair in read_pairs(path)], pairs))
-        for name, found in zip(("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True):
-            print(f"{name}: {found}")
+        training = texts_of(without_held_out([pair for path in baseline for pair in read_pairs(path)], pairs))
+        for name, likelihood in zip(
+            ("single tokens", "pairs"), evaluate_baselines(loaded, texts, training), strict=True
+        ):
+            print(f"{name}: {likelihood}")
 
 
 def name_heads(loaded: LanguageModel, output: Path | None) -> None:
     scores = head_scores(loaded.model)
-    found = {}
+    names_of_heads = {}
     for kind, name in NAMES.items():
         each = getattr(scores, kind)
         best_first = sorted(((float(score), index) for index, score in enumerate(each.flat)), reverse=True)
@@ -137,29 +139,29 @@ def name_heads(loaded: LanguageModel, output: Path | None) -> None:
             + ", ".join(
                 f"layer {layer + 1} head {head + 1} {score:.2f}"
                 f"{'' if score > THRESHOLD else ' (too little for the name)'}"
-                for layer, head, score in places[:SHOWN]
+                for layer, head, score in places[:PRINTED_HEADS]
             )
         )
-        found[kind] = {
+        names_of_heads[kind] = {
             "named": [[layer + 1, head + 1, round(score, 4)] for layer, head, score in places if score > THRESHOLD],
             "scores": each.round(4).tolist(),
         }
     if output:
-        text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **found}, indent=1)
+        text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **names_of_heads}, indent=1)
         write_text(output, text + "\n")
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
     options = parser(prog).parse_args(arguments)
     if options.command == "heads" and options.output:
         check_output(options.output)
     loaded = load_language_model(options.model, options.device)
     if options.command == "continue":
-        write_on(loaded, options)
+        continue_texts(loaded, options)
     elif options.command == "score":
         score(loaded, options.texts)
     elif options.command == "evaluate":
-        predict(loaded, options.data, options.baseline)
+        measure_likelihood(loaded, options.data, options.baseline)
     else:
         name_heads(loaded, options.output)

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from transformer.checkpoints.available_models import model_folder
+from transformer.commands.terminal import errors_without_traceback
 from transformer.errors import AtlasError, CheckpointError, LessonError
-from transformer.files.terminal import at_terminal
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.result import broken_claims, uncarried_claims
+from transformer.lessons.result import broken_claims, values_not_in_figures
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 
@@ -34,7 +34,7 @@ def list_claims() -> None:
     for name, claim in sorted(CLAIMS.items()):
         parameters = [one if one in claim.required else f"{one} (optional)" for one in claim.parameters]
         print(
-            f"{name}\n  {claim.says}\n  parameters: {', '.join(parameters) or 'none'}\n"
+            f"{name}\n  {claim.statement}\n  parameters: {', '.join(parameters) or 'none'}\n"
             f"  values: {', '.join(claim.values)}"
         )
 
@@ -63,7 +63,7 @@ def check(options: argparse.Namespace) -> None:
             wrong.append(f"{path.name}: {error}")
             continue
         runs = RememberedRuns(translator)
-        broken = broken_claims(lesson, runs) or uncarried_claims(lesson, runs)
+        broken = broken_claims(lesson, runs) or values_not_in_figures(lesson, runs)
         wrong += [f"{path.name}: {one}" for one in broken]
         if not broken:
             print(f"{path.name}: {len(lesson.steps)} steps, every claim holds and is shown")
@@ -71,7 +71,7 @@ def check(options: argparse.Namespace) -> None:
         raise AtlasError("\n".join(wrong))
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.lessons") -> None:
     options = parser(prog).parse_args(arguments)
     if options.command == "claims":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from transformer.ablation.removal import least_important_first, random_order
 from transformer.analysis.heads.gallery import gallery_of
@@ -18,19 +19,20 @@ from transformer.commands.descriptions import (
     describe_matches,
     describe_paths,
 )
-from transformer.commands.progress import Clock, resumable
+from transformer.commands.progress import ProgressReport, resumable
+from transformer.commands.terminal import errors_without_traceback
+from transformer.files.atomic_writes import atomic_file, check_output, write_text
 from transformer.files.paths import ASSETS
-from transformer.files.replacing import check_output, replaced, write_text
-from transformer.files.terminal import at_terminal
+from transformer.files.records import Record
+from transformer.measurements.agreement import agreement_statistics
+from transformer.measurements.corpus import BATCH_SIZE, PART_SIZE, check_corpus, measure_corpus, sentences_of
+from transformer.measurements.effects import effects_of_file
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
+from transformer.measurements.matching import match_heads
+from transformer.measurements.paths import path_statistics
+from transformer.measurements.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import MODEL, Translator
-from transformer.surveys.agreement import agreement_statistics
-from transformer.surveys.corpus import PART, TOGETHER, check_corpus, measure_corpus, sentences_of
-from transformer.surveys.effects import effects_of_file
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
-from transformer.surveys.matching import match_heads
-from transformer.surveys.paths import path_statistics
-from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
 from transformer.training.data import read_pairs
 from transformer.values.head_means import FILE, HeadMeans, sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, MODES
@@ -131,9 +133,9 @@ def measure(options: argparse.Namespace) -> None:
         raise ValueError(f"--processes must be at least 1 and at most {MAX_PROCESSES}, not {options.processes}")
     state = state_of(options)
     translator = model_of(options)
-    clock = Clock(options.sentences, options.processes)
-    with resumable(state, PART):
-        found = measure_corpus(
+    clock = ProgressReport(options.sentences, options.processes)
+    with resumable(state, PART_SIZE):
+        metrics = measure_corpus(
             translator,
             options.sentences,
             state,
@@ -141,9 +143,9 @@ def measure(options: argparse.Namespace) -> None:
             cluster=options.cluster,
             report=clock.report,
         )
-    if found.skipped:
-        print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
-    statistics = Statistics(translator.version, found.sentences, found.heads)
+    if metrics.skipped:
+        print(f"{metrics.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
+    statistics = Statistics(translator.version, metrics.sentences, metrics.heads)
     write_text(options.output, statistics.to_json() + "\n")
     # Delete the state only after the result is written: writing can fail after half a day, for example on a full disk.
     state.unlink(missing_ok=True)
@@ -154,13 +156,13 @@ def match(options: argparse.Namespace) -> None:
     state = state_of(options)
     use_one_thread()
     first, second = model_of(options), Translator.load(options.other, options.device)
-    with resumable(state, TOGETHER):
-        found = match_heads(first, second, options.sentences, state, Clock(options.sentences, 1).report)
-    if found.skipped:
-        print(f"{found.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
-    write_text(options.output, found.to_json() + "\n")
+    with resumable(state, BATCH_SIZE):
+        matches = match_heads(first, second, options.sentences, state, ProgressReport(options.sentences, 1).report)
+    if matches.skipped:
+        print(f"{matches.skipped} sentences were left out, because a model cannot read them", file=sys.stderr)
+    write_text(options.output, matches.to_json() + "\n")
     state.unlink(missing_ok=True)
-    print(describe_matches(found))
+    print(describe_matches(matches))
 
 
 def state_of(options: argparse.Namespace) -> Path:
@@ -174,9 +176,9 @@ def state_of(options: argparse.Namespace) -> Path:
 def gallery(options: argparse.Namespace) -> None:
     sentences, translator = read_sentences(options.sentences), model_of(options)
     traces = (translator.trace(sentence) for sentence in sentences)
-    found = gallery_of(traces, translator.version, translator.languages)
-    write_text(options.output, found.to_json() + "\n")
-    print(describe_gallery(found, translator.languages))
+    record = gallery_of(traces, translator.version, translator.languages)
+    write_text(options.output, record.to_json() + "\n")
+    print(describe_gallery(record, translator.languages))
 
 
 def means(options: argparse.Namespace) -> None:
@@ -199,27 +201,21 @@ def effects(options: argparse.Namespace) -> None:
     state = state_of(options)
     translator = model_of(options)
     with resumable(state, 1):
-        found = effects_of_file(translator, options.sentences, state, Clock(options.sentences, 1).report)
-    if found.skipped:
-        print(f"{len(found.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
-    with replaced(options.output) as new, new.open("wb") as file:
-        found.to_npz(file)
+        record = effects_of_file(translator, options.sentences, state, ProgressReport(options.sentences, 1).report)
+    if record.skipped:
+        print(f"{len(record.skipped)} sentences were left out, because the model cannot read them", file=sys.stderr)
+    with atomic_file(options.output) as new, new.open("wb") as file:
+        record.to_npz(file)
     state.unlink(missing_ok=True)
-    print(f"effects of every head on {len(found.texts)} sentences: {options.output}")
+    print(f"effects of every head on {len(record.texts)} sentences: {options.output}")
 
 
-def agreement(options: argparse.Namespace) -> None:
+def survey(options: argparse.Namespace) -> None:
+    measured, describe = SURVEYS[options.command]
     sentences = read_sentences(options.sentences)
-    statistics = agreement_statistics(model_of(options), sentences)
-    write_text(options.output, statistics.to_json() + "\n")
-    print(describe_agreement(statistics))
-
-
-def paths(options: argparse.Namespace) -> None:
-    sentences = read_sentences(options.sentences)
-    found = path_statistics(model_of(options), sentences)
+    found = measured(model_of(options), sentences)
     write_text(options.output, found.to_json() + "\n")
-    print(describe_paths(found))
+    print(describe(found))
 
 
 def removal(options: argparse.Namespace) -> None:
@@ -245,12 +241,17 @@ def removal(options: argparse.Namespace) -> None:
     for point in quality_curves(options.model, translator.device, pairs, orders, every=options.every):
         print(f"{point.order}, {point.removed} removed: BLEU {point.bleu:.2f}, chrF {point.chrf:.2f}", flush=True)
         points.append(point)
-    found = RemovalQuality(
+    record = RemovalQuality(
         translator.version, "zero", options.data.name, len(pairs), pairs_digest(pairs), tuple(points)
     )
-    write_text(options.output, found.to_json() + "\n")
+    write_text(options.output, record.to_json() + "\n")
 
 
+# Each command has a function that measures, and one that describes the result in words.
+SURVEYS: dict[str, tuple[Callable[[Translator, list[str]], Record], Callable[[Any], str]]] = {
+    "agreement": (agreement_statistics, describe_agreement),
+    "paths": (path_statistics, describe_paths),
+}
 COMMANDS = {
     "measure": measure,
     "match": match,
@@ -259,12 +260,11 @@ COMMANDS = {
     "importance": importance,
     "effects": effects,
     "removal": removal,
-    "agreement": agreement,
-    "paths": paths,
+    **dict.fromkeys(SURVEYS, survey),
 }
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
     options = parser(prog).parse_args(arguments)
     check_output(options.model / FILE if options.command == "means" else options.output)

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from transformer.surveys.corpus import sentences_of
+from transformer.measurements.corpus import sentences_of
 
 
-class Clock:
+class ProgressReport:
     """Prints the speed and the remaining time of a measurement over many sentences."""
 
     EVERY = 10.0
@@ -40,8 +40,8 @@ class Clock:
         self._firsts.rotate(-1)
         if now - self._said > self.EVERY:
             rate = (read - first) / (now - began)
-            left = timedelta(seconds=round((self._total - read) / rate))
-            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
+            remaining = timedelta(seconds=round((self._total - read) / rate))
+            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {remaining} left", file=sys.stderr)
             self._said = now
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_description
+from transformer.commands.terminal import MAX_PORT, errors_without_traceback
 from transformer.files.paths import MODEL
-from transformer.files.terminal import MAX_PORT, at_terminal
-from transformer.serving.client import SERVER
+from transformer.serving.client import SERVER_VARIABLE
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
 # Maximum number of replicas on all machines in a cluster, because a mistyped number could start countless processes.
@@ -23,7 +23,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Serve the model to apps on this machine and on others, with Ray Serve.",
-        epilog=f"Apps use this server if the environment variable {SERVER} is its URL. On a cluster, set RAY_ADDRESS.",
+        epilog=f"Apps use this server if the environment variable {SERVER_VARIABLE} is its URL. On a cluster, set "
+        "RAY_ADDRESS.",
     )
     parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
@@ -39,7 +40,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from transformer.commands.terminal import errors_without_traceback
 from transformer.config import CHOICES
 from transformer.errors import AtlasError
-from transformer.files.replacing import check_output
-from transformer.files.terminal import at_terminal
+from transformer.files.atomic_writes import check_output
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
 from transformer.tasks.config import OPTIMIZERS, TaskConfig
@@ -20,7 +20,7 @@ from transformer.tasks.registry import TASKS, task_named
 from transformer.tasks.run import TaskRun
 from transformer.tasks.trainer import TaskTrainer
 
-LINES = 10
+REPORT_LINES = 10
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def train(options: argparse.Namespace) -> None:
         raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
     try:
-        run = learn(config, options.watch)
+        run = train_and_report(config, options.watch)
     except KeyboardInterrupt:
         sys.exit("interrupted: nothing was written")
     if options.output:
@@ -70,10 +70,10 @@ def train(options: argparse.Namespace) -> None:
     report(run)
 
 
-def learn(config: TaskConfig, watch: str | None) -> TaskRun:
+def train_and_report(config: TaskConfig, watch: str | None) -> TaskRun:
     trainer = TaskTrainer(config, watch)
     while not trainer.finished:
-        trainer.advance(steps=-(-config.steps // LINES))
+        trainer.advance(steps=-(-config.steps // REPORT_LINES))
         last = trainer.snapshots[-1]
         print(
             f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
@@ -86,8 +86,8 @@ def learn(config: TaskConfig, watch: str | None) -> TaskRun:
 def report(run: TaskRun) -> None:
     task, last = task_named(run.config.task), run.snapshots[-1]
     print(
-        f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, "
-        f"{last.exact_match:.1%} of {task.held_out:,} held-out items are right"
+        f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, {last.exact_match:.1%} of {task.held_out:,} "
+        "held-out items are right"
     )
     print(*(event.text for event in events(run)), sep="\n")
 
@@ -97,12 +97,14 @@ def show(options: argparse.Namespace) -> None:
     report(run)
     if options.ask is not None:
         last = run.with_weights(len(run.snapshots) - 1)
-        task, found = task_named(run.config.task), answer(run.config, last, options.ask)
-        verdict = "right" if found.right else f"wrong; the right answer is {task.write(found.item.target)}"
-        print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
+        task, task_answer = task_named(run.config.task), answer(run.config, last, options.ask)
+        verdict = (
+            "right" if task_answer.is_right else f"wrong; the right answer is {task.write(task_answer.item.target)}"
+        )
+        print(f"{task.write(task_answer.item.source)} -> {task.write(task_answer.written)} ({verdict})")
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.tasks") -> None:
     options = parser(prog).parse_args(arguments)
     (train if options.command == "train" else show)(options)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from transformer.files.terminal import at_terminal
+from transformer.commands.terminal import errors_without_traceback
+from transformer.measurements.attention_comparison import compare_attentions
 from transformer.model.fast.malloc import keep_freed_memory
-from transformer.surveys.attentions import compare_attentions
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.averaging import average_models
 from transformer.training.config import TrainConfig
@@ -176,7 +176,7 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     )
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.training") -> None:
     options = vars(parser(prog).parse_args(arguments))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")

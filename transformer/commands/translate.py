@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from transformer.ablation.effect import effect_of
-from transformer.ablation.estimate import over_draws
-from transformer.ablation.patching import patch
+from transformer.ablation.estimate import mean_over_draws
+from transformer.ablation.patching import patch_interventions
+from transformer.commands.terminal import errors_without_traceback
 from transformer.decoding.texts import not_written
 from transformer.errors import InterventionError, TextError
-from transformer.files.replacing import check_output, writing
-from transformer.files.terminal import at_terminal
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.files.atomic_writes import check_output, write_errors_explained
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.parameter_counts import parameter_table
 from transformer.running.translator import MODEL, Translator
 from transformer.text.vocabulary import split_code, with_code
@@ -144,7 +144,7 @@ def patched(translator: Translator, text: str, options: argparse.Namespace) -> I
         raise InterventionError("--patch and --other belong together: give a place and another sentence.")
     read = translator.trace(text, options.target).predicted_tokens
     other = translator.trace(options.other, [token.id for token in read])
-    return patch(dict(map(parse_patch, options.patch)), other)
+    return patch_interventions(dict(map(parse_patch, options.patch)), other)
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
@@ -161,9 +161,9 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
         raise InterventionError("--mode resample needs a head to replace, with --off, and at least 2 draws.")
     effect = effect_of(translator, text, interventions, options.target, details=options.details, draws=draws)
     trace = effect.free if options.target is None else effect.after
-    change = over_draws(effect.scores.change)
+    change = mean_over_draws(effect.scores.change)
     if options.json:
-        drawn = {
+        draw_texts = {
             "seed": interventions.seed,
             "draws": draws,
             "reference": translator.means and translator.means.sentences,
@@ -172,10 +172,10 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
             "changes": effect.scores.change.tolist(),
             **{name: float(value) for name, value in vars(change).items()},
         }
-        print(json.dumps({**json.loads(trace.to_json()), "resampled": drawn}))
+        print(json.dumps({**json.loads(trace.to_json()), "resampled": draw_texts}))
         return trace
-    for written, count in Counter(effect.translations).most_common():
-        print(f"{count} of {draws} draws: {written}")
+    for translation, count in Counter(effect.translations).most_common():
+        print(f"{count} of {draws} draws: {translation}")
     read = "the translation with every head on" if options.target is None else "the translation that was given"
     print(
         f"The log-probability of {read} changes by {change.mean:+.4f} nats on average (95 % interval {change.low:+.4f} "
@@ -184,7 +184,7 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     return trace
 
 
-@at_terminal(ValueError, OSError)
+@errors_without_traceback(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
     options = parser(prog).parse_args(arguments)
     if options.command == "import":
@@ -217,13 +217,13 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         )
     interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
     if options.patch or options.other:
-        taken = patched(translator, text, options)
-        interventions = replace(interventions, patches=taken.patches, other=taken.other)
+        changed = patched(translator, text, options)
+        interventions = replace(interventions, patches=changed.patches, other=changed.other)
     if options.mode == "resample":
         trace = resample(translator, text, interventions, options)
     else:
         trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
         print(trace.to_json() if options.json else trace.target_text)
     if options.trace is not None:
-        with writing(options.trace):
+        with write_errors_explained(options.trace):
             trace.to_npz(options.trace)

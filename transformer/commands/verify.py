@@ -11,23 +11,23 @@ from typing import Any
 
 from transformer.checkpoints.available_models import is_language_model, language_model_folders, model_folders
 from transformer.checkpoints.checkpoint import load_language_model
+from transformer.commands.terminal import errors_without_traceback
 from transformer.errors import AtlasError
 from transformer.experiments.checking import Report, check, check_model
-from transformer.experiments.experiment import MAX_FIGURE, Experiment
+from transformer.experiments.experiment import MAX_FIGURE_BYTES, Experiment
 from transformer.files.paths import MODEL
 from transformer.files.small_files import read_small
-from transformer.files.terminal import at_terminal
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 
-SAME, DIFFERS, NOT_POSSIBLE = 0, 1, 2
+SAME, DIFFERENT, NOT_POSSIBLE = 0, 1, 2
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Run saved experiments again, and compare their numbers.",
-        epilog=f"Exit status: {SAME} if all numbers match, {DIFFERS} if one differs, {NOT_POSSIBLE} if a file "
+        epilog=f"Exit status: {SAME} if all numbers match, {DIFFERENT} if one differs, {NOT_POSSIBLE} if a file "
         "cannot be checked.",
     )
     parser.add_argument(
@@ -51,7 +51,7 @@ def verify(path: Path, load: Any, folder: Path | None) -> list[Report]:
         AtlasError, OSError, ValueError: an experiment cannot be read or rerun.
     """
     folders, reports = {**language_model_folders(), **model_folders()}, []
-    for experiment in Experiment.read_all(read_small(path, MAX_FIGURE)):
+    for experiment in Experiment.read_all(read_small(path, MAX_FIGURE_BYTES)):
         used = folder or (folders[experiment.name].path if experiment.name in folders else MODEL)
         model = load(used)
         check_model(experiment, model.version, used.name)
@@ -59,7 +59,7 @@ def verify(path: Path, load: Any, folder: Path | None) -> list[Report]:
     return reports
 
 
-@at_terminal()
+@errors_without_traceback()
 def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas verify") -> None:
     options = parser(prog).parse_args(arguments)
 
@@ -72,12 +72,12 @@ def main(arguments: Sequence[str] | None = None, prog: str = "attention-atlas ve
         try:
             reports = verify(path, load, options.model_dir)
         except (AtlasError, OSError, ValueError) as error:
-            says = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
-            print(f"error: {path.name}: {says}", file=sys.stderr)
+            message = f"the file cannot be read: {error.strerror}" if isinstance(error, OSError) else error
+            print(f"error: {path.name}: {message}", file=sys.stderr)
             status = NOT_POSSIBLE
             continue
         for number, report in enumerate(reports, start=1):
             which = f", experiment {number} of {len(reports)}" if len(reports) > 1 else ""
             print(f"{path.name}{which}: {report}")
-            status = max(status, DIFFERS if report.differing else SAME)
+            status = max(status, DIFFERENT if report.differing else SAME)
     sys.exit(status)

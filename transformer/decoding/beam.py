@@ -45,7 +45,7 @@ class BeamStep(Step):
     def lean(self) -> BeamStep:
         """Return a copy without the distribution over the vocabulary, which uses nearly all of a step's memory."""
         nothing = self.distribution.log_probs.new_empty(0)
-        return replace(self, distribution=Distribution(nothing, self.distribution.rows))
+        return replace(self, distribution=Distribution(nothing, self.distribution.attention))
 
 
 def beam_search(
@@ -89,17 +89,17 @@ def beam_search(
     if not 0 <= length_penalty <= MAX_LENGTH_PENALTY:
         raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
-    sentences = cache.sentences
+    batch_size = cache.batch_size
     generation = model.config.generation
-    applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device, generation)
-    ending_rule = _EndRule(sentences, beam_size, limit, length_penalty)
+    applied = constraints.applied(model.generator.out_features, [limit] * batch_size, symbols, cache.device, generation)
+    ending_rule = _EndRule(batch_size, beam_size, limit, length_penalty)
     if generation is not None:
-        ending_rule = _GenerateEndRule(sentences, beam_size, limit, length_penalty, generation.early_stopping)
+        ending_rule = _GenerateEndRule(batch_size, beam_size, limit, length_penalty, generation.early_stopping)
     read = cache.first_read(symbols.start)
     # Sentence index and score of each row, which is a live hypothesis. These small arrays stay on the CPU, in float64;
     # see `Step.score`.
-    sentence = np.arange(sentences)
-    score = np.zeros(sentences)
+    sentence = np.arange(batch_size)
+    score = np.zeros(batch_size)
     for number in range(limit):
         _, distribution, cache = predict(model, read, cache, capture=capture)
         expansions = partial(_expansions, score=score, sentence=sentence, count=2 * beam_size)
@@ -110,8 +110,8 @@ def beam_search(
         penalised = total / ending_rule.divisor(number + 1)
         fate = _prune(owner, token == symbols.end, total, penalised, ending_rule, number + 1)
         live = fate == HypothesisState.ALIVE
-        rows, tokens = (torch.from_numpy(each).to(read.device) for each in (parent, token))
-        log_prob = distribution.log_probs[rows, tokens]
+        parents, tokens = (torch.from_numpy(each).to(read.device) for each in (parent, token))
+        log_prob = distribution.log_probs[parents, tokens]
         yield BeamStep(
             read=read,
             distribution=distribution,
@@ -122,7 +122,7 @@ def beam_search(
             parent=torch.from_numpy(parent),
             penalised=torch.from_numpy(penalised),
             fate=torch.from_numpy(fate),
-            rank=token_rank(distribution.log_probs[rows], log_prob) if capture else None,
+            rank=token_rank(distribution.log_probs[parents], log_prob) if capture else None,
         )
         if not live.any():
             return
@@ -136,14 +136,14 @@ class _EndRule:
     """When the search for a sentence ends, and by what scores are divided. Without `generate`, these rules apply.
 
     Args:
-        sentences: number of sentences B.
+        batch_size: number of sentences B.
         beam_size, limit, length_penalty: as in `beam_search`.
     """
 
-    def __init__(self, sentences: int, beam_size: int, limit: int, length_penalty: float) -> None:
-        self.sentences, self.beam_size, self.limit, self.length_penalty = sentences, beam_size, limit, length_penalty
+    def __init__(self, batch_size: int, beam_size: int, limit: int, length_penalty: float) -> None:
+        self.batch_size, self.beam_size, self.limit, self.length_penalty = batch_size, beam_size, limit, length_penalty
         # Penalised scores of each sentence's best ended hypotheses, best first, [B, beam_size].
-        self.best = np.full((sentences, beam_size), -np.inf)
+        self.best = np.full((batch_size, beam_size), -np.inf)
 
     def divisor(self, length: int) -> float:
         """Return the length penalty, the divisor for the score of a hypothesis with `length` tokens."""
@@ -171,14 +171,14 @@ class _GenerateEndRule(_EndRule):
     """The rule of Hugging Face's `generate`, which divides a score by length^alpha.
 
     Args:
-        sentences, beam_size, limit, length_penalty: as in `_EndRule`.
+        batch_size, beam_size, limit, length_penalty: as in `_EndRule`.
         early_stopping: as in `transformer.generation.Generation`.
     """
 
     def __init__(
-        self, sentences: int, beam_size: int, limit: int, length_penalty: float, early_stopping: bool | str
+        self, batch_size: int, beam_size: int, limit: int, length_penalty: float, early_stopping: bool | str
     ) -> None:
-        super().__init__(sentences, beam_size, limit, length_penalty)
+        super().__init__(batch_size, beam_size, limit, length_penalty)
         self.early_stopping = early_stopping
 
     def divisor(self, length: int) -> float:
@@ -236,7 +236,7 @@ def _prune(
     going_on = np.zeros_like(ended)
     going_on[~ending] = _place(owner[~ending]) < ending_rule.beam_size
 
-    best_live = np.full(ending_rule.sentences, -np.inf)
+    best_live = np.full(ending_rule.batch_size, -np.inf)
     np.maximum.at(best_live, owner[going_on], total[going_on])
     done = ending_rule.done(length, owner[ended], penalised[ended], best_live) | (length == ending_rule.limit)
 
@@ -253,9 +253,9 @@ def _place(owner: np.ndarray) -> np.ndarray:
 
 def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) -> DecoderCache:
     """Return the cache for new rows that extend the old rows `parent`; `sentence` maps old rows to sentences."""
-    rows = torch.from_numpy(parent).to(cache.device)
+    parents = torch.from_numpy(parent).to(cache.device)
     if not np.array_equal(sentence[parent], sentence):
-        return cache.select(rows)
+        return cache.select(parents)
     # Every row keeps its sentence, so the source's keys and values, the larger part, need no copy. If every new row
     # also extends the old row at the same index, nothing needs a copy.
-    return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(rows)
+    return cache if np.array_equal(parent, np.arange(len(parent))) else cache.select_past(parents)

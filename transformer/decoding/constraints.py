@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.decoding.generation_rules import GenerationRules
 from transformer.generation import Generation
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 
 Choice = TypeVar("Choice")
 
@@ -39,7 +39,7 @@ class Constraints:
     suppressed: Set[int] = frozenset()
     spelling: Spelling = NO_PARTS
 
-    def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN) -> None:
+    def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN_SYMBOLS) -> None:
         """Check that a search can satisfy the constraints.
 
         Args:
@@ -60,7 +60,7 @@ class Constraints:
         self,
         vocabulary: int,
         limits: Sequence[int],
-        symbols: Symbols = OWN,
+        symbols: Symbols = OWN_SYMBOLS,
         device: torch.device | None = None,
         generation: Generation | None = None,
     ) -> AppliedConstraints:
@@ -101,7 +101,7 @@ class AppliedConstraints:
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
         # Whether any row ends in the middle of a character, which is rare.
         self._begun = False
-        self._fewest = self._spelling.fewest(constraints.suppressed)
+        self._fewest = self._spelling.fewest_tokens(constraints.suppressed)
         # Results of `_tokens`, by spelling state and number of tokens left.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
@@ -149,23 +149,23 @@ class AppliedConstraints:
             self.rules.apply_(logits, step)
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
-    def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Update the state for the next step: new row i extends old row `rows[i]` by the token `tokens[i]`.
+    def follow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
+        """Update the state for the next step: new row i extends old row `parents[i]` by the token `tokens[i]`.
 
         Args:
-            rows: old rows to extend, in the next step's order.
+            parents: old rows to extend, in the next step's order.
             tokens: ids of the tokens to add.
         """
         if self.rules:
-            self.rules.follow(rows, tokens)
+            self.rules.follow(parents, tokens)
         if not self._spelling:
             return
-        self._limits = [self._limits[row] for row in rows]
+        self._limits = [self._limits[row] for row in parents]
         if not self._begun and self._spelling.parts.isdisjoint(tokens):
             self._states = [WHOLE] * len(tokens)
         else:
             self._states = [
-                self._spelling.after(self._states[row], token) for row, token in zip(rows, tokens, strict=True)
+                self._spelling.after(self._states[row], token) for row, token in zip(parents, tokens, strict=True)
             ]
             self._begun = any(self._states)
 

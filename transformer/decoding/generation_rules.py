@@ -21,14 +21,14 @@ class GenerationRules:
     Args:
         settings: the model's `generate` settings.
         symbols: special tokens of the model's vocabulary.
-        rows: number of texts in the batch.
+        batch_size: number of texts in the batch.
         forced: length of the forced prefix, in tokens.
     """
 
-    def __init__(self, settings: Generation, symbols: Symbols, rows: int, forced: int) -> None:
+    def __init__(self, settings: Generation, symbols: Symbols, batch_size: int, forced: int) -> None:
         self.settings = settings
         self._end, self._forced = symbols.end, forced
-        self._read = [[symbols.start] for _ in range(rows)]
+        self._read = [[symbols.start] for _ in range(batch_size)]
         single = [word[0] for word in settings.bad_words_ids if len(word) == 1 and word[0] != symbols.end]
         self._suppressed = [*settings.suppress_tokens, *single]
         self._sequences = [word for word in settings.bad_words_ids if len(word) > 1]
@@ -52,9 +52,9 @@ class GenerationRules:
             scores[:, settings.forced_eos_token_id] = 0.0
         return scores.copy_(scores.log_softmax(dim=-1)) if settings.renormalize_logits else scores
 
-    def follow(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """Update the rows for the next step: new row i extends old row `rows[i]` by the token `tokens[i]`."""
-        self._read = [[*self._read[row], token] for row, token in zip(rows, tokens, strict=True)]
+    def follow(self, parents: Sequence[int], tokens: Sequence[int]) -> None:
+        """Update the rows for the next step: new row i extends old row `parents[i]` by the token `tokens[i]`."""
+        self._read = [[*self._read[row], token] for row, token in zip(parents, tokens, strict=True)]
 
     def _change_(self, scores: Tensor, read: list[int]) -> None:
         """Penalise or ban tokens in one row's scores [V], in place, depending on the tokens that the row has read."""

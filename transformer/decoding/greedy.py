@@ -54,7 +54,7 @@ def greedy_batch(
     read = cache.first_read(symbols.start)
     applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device, model.config.generation)
     # The sentence of each batch row, and the tokens taken so far for each sentence.
-    sentences = list(range(cache.sentences))
+    sentences = list(range(cache.batch_size))
     taken: list[list[int]] = [[] for _ in sentences]
     for number in range(max(limits)):
         logits, cache = logits_of_next(model, read, cache)
@@ -71,5 +71,5 @@ def greedy_batch(
             return
         applied.follow(going_on, [tokens[row] for row in going_on])
         if len(going_on) < len(sentences):
-            rows = torch.tensor(going_on, device=cache.device)
-            cache, read, sentences = cache.select(rows), read[rows], [sentences[row] for row in going_on]
+            kept = torch.tensor(going_on, device=cache.device)
+            cache, read, sentences = cache.select(kept), read[kept], [sentences[row] for row in going_on]

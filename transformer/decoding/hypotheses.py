@@ -32,7 +32,7 @@ class Hypothesis:
 
 
 def hypotheses(
-    steps: Iterable[BeamStep], sentences: int, *, limit: int | None = None
+    steps: Iterable[BeamStep], batch_size: int, *, limit: int | None = None
 ) -> tuple[tuple[Hypothesis, ...], ...]:
     """Return each sentence's final hypotheses, best first: ended hypotheses, then unfinished ones.
 
@@ -40,12 +40,12 @@ def hypotheses(
 
     Args:
         steps: all steps of one search.
-        sentences: number of sentences in the batch.
+        batch_size: number of sentences in the batch.
         limit: maximum length of a hypothesis. If given, unfinished hypotheses of this length are ranked together with
             the ended ones, as in `generate`.
     """
-    results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-    taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * sentences
+    results: list[list[Hypothesis]] = [[] for _ in range(batch_size)]
+    taken: list[tuple[tuple[int, ...], float]] = [((), 0.0)] * batch_size
     for number, step in enumerate(steps):
         columns = (
             step.sentence[step.parent],

@@ -49,12 +49,12 @@ def decode_loop(
     """
     symbols = model.symbols
     applied = constraints.applied(
-        model.generator.out_features, [limit] * cache.sentences, symbols, cache.device, model.config.generation
+        model.generator.out_features, [limit] * cache.batch_size, symbols, cache.device, model.config.generation
     )
     read = cache.first_read(symbols.start)
-    rows = range(cache.sentences)
-    ended = [False] * cache.sentences
-    score = torch.zeros(cache.sentences, dtype=torch.float64)
+    every_row = range(cache.batch_size)
+    ended = [False] * cache.batch_size
+    score = torch.zeros(cache.batch_size, dtype=torch.float64)
     correct = partial(_replace_broken, again or choose)
     for number in range(limit):
         logits, distribution, cache = predict(model, read, cache, capture=capture)
@@ -71,7 +71,7 @@ def decode_loop(
         ended = [before or token == symbols.end for before, token in zip(ended, tokens, strict=True)]
         if all(ended):
             return
-        applied.follow(rows, tokens)
+        applied.follow(every_row, tokens)
         read = predicted
 
 

@@ -59,11 +59,11 @@ class Reader:
             The trace, and the log-probability of every vocabulary token at every step, nats, [T, V].
         """
         target = shifted_right(self.vocabulary, predicted)
-        hidden, _ = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)
-        log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
+        output, cache = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)  # [1, T, D]
+        log_probs = self.model.logits(output, cache)[0].float().log_softmax(dim=-1)  # [1, T, D] -> [T, V]
         taken = log_probs.gather(-1, self._ids(predicted)[:, None]).squeeze(-1)
         candidates = top_candidates(log_probs, CANDIDATES)
-        rows, columns = len(target), len(self.tokens)
+        target_length, source_length = len(target), len(self.tokens)
         visible = self.interventions.visible
         trace = Trace(
             source_text=self.text,
@@ -72,12 +72,12 @@ class Reader:
             target_tokens=target,
             predicted_tokens=predicted,
             complete=predicted[-1].role == "end",
-            encoder=self._weights("encoder", columns, columns),
-            decoder=self._weights("decoder", rows, rows),
-            cross=self._weights("cross", rows, columns),
-            encoder_mask=visible("encoder", columns, columns),
-            decoder_mask=visible("decoder", rows, rows),
-            cross_mask=visible("cross", rows, columns),
+            encoder=self._weights("encoder", source_length, source_length),
+            decoder=self._weights("decoder", target_length, target_length),
+            cross=self._weights("cross", target_length, source_length),
+            encoder_mask=visible("encoder", source_length, source_length),
+            decoder_mask=visible("decoder", target_length, target_length),
+            cross_mask=visible("cross", target_length, source_length),
             log_probs=taken.cpu().numpy(),
             entropy=entropy(log_probs).cpu().numpy(),
             candidate_ids=candidates.ids.cpu().numpy(),
@@ -100,12 +100,12 @@ class Reader:
         lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
         return lens, ranks.cpu().numpy()
 
-    def _weights(self, kind: Kind, rows: int, columns: int) -> np.ndarray:
-        """Return attention weights [L, H, rows, columns]; for a kind that the model lacks, rows or columns is 0."""
+    def _weights(self, kind: Kind, queries: int, keys: int) -> np.ndarray:
+        """Return attention weights [L, H, queries, keys]; for a kind that the model lacks, one of both is 0."""
         if kind in self.model.config.kinds:
             return self.record.stacked(f"{kind}.weights")
         config = self.model.config
-        return np.zeros((config.decoder_layers, config.heads, rows, columns), np.float32)
+        return np.zeros((config.decoder_layers, config.heads, queries, keys), np.float32)
 
     def _details(self) -> dict[str, np.ndarray]:
         if not self.record.details:
@@ -114,7 +114,11 @@ class Reader:
         stacks = [stack for stack in STACKS if stack in kinds]
         return {
             **{f"{kind}_{name}": self.record.stacked(f"{kind}.{name}") for kind in kinds for name in DETAILS},
-            **{f"{stack}_residual": self.record.stacked(f"{stack}.residual") for stack in stacks},
+            **{
+                f"{stack}_{name}": self.record.stacked(f"{stack}.{name}")
+                for stack in stacks
+                for name in ("residual", "feed_forward")
+            },
         }
 
     def _ids(self, tokens: Sequence[Token]) -> Tensor:

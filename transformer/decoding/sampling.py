@@ -46,10 +46,10 @@ def sample(
         raise ValueError(f"top_k must be at least 0, not {top_k}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
-    generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
+    generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.batch_size)]
 
     # Relative position of each row's last random number within the sampled token's interval: again a uniform number.
-    place = torch.zeros(cache.sentences, dtype=torch.float64)
+    place = torch.zeros(cache.batch_size, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
         logits = tempered(logits, temperature)

@@ -14,7 +14,7 @@ from transformer.model.transformer import Transformer
 
 
 @dataclass(frozen=True)
-class AttentionRows:
+class StepAttention:
     """Attention weights of one decoding step, for N hypotheses, L layers and H heads.
 
     Attributes:
@@ -32,11 +32,11 @@ class Distribution:
 
     Attributes:
         log_probs: log-probabilities over the vocabulary, nats, float32 [N, V].
-        rows: attention weights of the step; None unless requested.
+        attention: attention weights of the step; None unless requested.
     """
 
     log_probs: Tensor
-    rows: AttentionRows | None
+    attention: StepAttention | None
 
 
 class Candidates(NamedTuple):
@@ -91,21 +91,21 @@ def predict(
     record = Recorder(details=False) if capture else None
     logits, cache = logits_of_next(model, read, cache, record)
     log_probs = logits.log_softmax(dim=-1)
-    rows = None
+    attention = None
     if record is not None:
         # L x [N, H, 1, P] -> [N, L, H, P], and likewise for the source.
         decoder = torch.stack(record.tensors["decoder.weights"], dim=1)[..., 0, :]
         cross = record.tensors["cross.weights"]
-        rows = AttentionRows(decoder, torch.stack(cross, dim=1)[..., 0, :] if cross else decoder[..., :0])
-    return logits, Distribution(log_probs, rows), cache
+        attention = StepAttention(decoder, torch.stack(cross, dim=1)[..., 0, :] if cross else decoder[..., :0])
+    return logits, Distribution(log_probs, attention), cache
 
 
 def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
     """Like `predict`, but cheaper: return only the logits, float32 [N, V], and the new cache."""
-    hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
-    return model.generator(hidden.squeeze(1)).float(), cache
+    output, cache = model.decode_step(read.unsqueeze(1), cache, record=record)  # [N] -> [N, 1] -> [N, 1, D]
+    return model.logits(output, cache).squeeze(1).float(), cache  # [N, 1, D] -> [N, 1, V] -> [N, V]
 
 
 def entropy(log_probs: Tensor) -> Tensor:

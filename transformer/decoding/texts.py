@@ -9,7 +9,7 @@ from typing import Literal
 from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
 from transformer.text.languages import Languages, language
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_token
 from transformer.values.tokens import Token
 
@@ -27,7 +27,7 @@ UNSUPPORTED_CODE = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
 
 
 def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
-    """Check the language codes at the start of a typed text, and return the text with surrogates repaired by `valid`.
+    """Check the language codes at the start of a typed text, and return the text without surrogates.
 
     Args:
         text: source text as typed.
@@ -37,7 +37,7 @@ def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
     Raises:
         TextError: the text requests a language that the model does not support, or more than one.
     """
-    text = valid(text)
+    text = replace_surrogates(text)
     code, rest = split_code(text, codes)
     if asked := (REQUESTED_CODE if codes else UNSUPPORTED_CODE).match(rest):
         second = f">>{asked[1]}<<"
@@ -83,19 +83,19 @@ def text_tokens(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     return tokens
 
 
-def given_target(vocabulary: Vocabulary, target: str | Sequence[int], source: str) -> tuple[str, tuple[Token, ...]]:
+def given_target(vocabulary: Vocabulary, target: str | Sequence[int], text: str) -> tuple[str, tuple[Token, ...]]:
     """Return the text and tokens of a translation given as text or as token ids.
 
-    For a translation given as text, the tokens begin with those that the model requires before every translation of
-    `source`, such as a language code.
+    The tokens of a given text begin with those that the model requires before every translation of the source `text`,
+    such as a language code.
 
     Raises:
         TextError: the translation is empty or too long.
         ValueError: an id is not in the vocabulary.
     """
     if isinstance(target, str):
-        target = valid(target)
-        return target, (*vocabulary.tokens(vocabulary.begin(source)), *text_tokens(vocabulary, target, "target"))
+        target = replace_surrogates(target)
+        return target, (*vocabulary.tokens(vocabulary.begin(text)), *text_tokens(vocabulary, target, "target"))
     ids = list(target)
     if not 0 < len(ids) <= MAX_TOKENS + 1:
         raise TextError(f"A translation has 1 to {MAX_TOKENS + 1} tokens, including the end symbol, not {len(ids)}.")

@@ -27,7 +27,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
     live: list[int | None] = [None]
     for number, step in enumerate(steps):
         first.append(len(nodes))
-        if step.rank is None or step.distribution.rows is None:
+        if step.rank is None or step.distribution.attention is None:
             raise ValueError("the search did not capture its attention: search with capture=True")
         columns = (step.parent, step.predicted, step.log_prob, step.rank, step.score, step.penalised, step.fate)
         for place, (row, token, log_prob, rank, score, penalised, fate) in enumerate(
@@ -39,13 +39,13 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
         expansions = range(first[-1], len(nodes))
         cutoffs.append(min(nodes[index].score for index in expansions if nodes[index].fate != HypothesisState.PRUNED))
         live = [index for index in expansions if nodes[index].fate == HypothesisState.ALIVE]
-    rows = [step.distribution.rows for step in steps if step.distribution.rows is not None]
+    attention = [step.distribution.attention for step in steps if step.distribution.attention is not None]
     return SearchTree(
         nodes=tuple(nodes),
         cutoffs=tuple(cutoffs),
         best=path(nodes, first[best.step] + best.expansion),
-        decoder=tuple(row.decoder.float().cpu().numpy() for row in rows),
-        cross=tuple(row.cross.float().cpu().numpy() for row in rows),
+        decoder=tuple(each.decoder.float().cpu().numpy() for each in attention),
+        cross=tuple(each.cross.float().cpu().numpy() for each in attention),
     )
 
 

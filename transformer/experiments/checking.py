@@ -12,7 +12,7 @@ from transformer.experiments.experiment import ClaimedRun, ClaimedValue, Experim
 from transformer.values.run import Stated
 
 # Maximum number of differences to list in a report.
-NAMED = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Report:
     def __str__(self) -> str:
         if not self.differing:
             return f"Matches to {self.tolerance:.0e}: all {self.compared} recomputed numbers."
-        more = len(self.differing) - NAMED
-        return "\n".join([*self.differing[:NAMED], *([f"{more} more claims differ."] if more > 0 else [])])
+        more = len(self.differing) - MAX_LISTED
+        return "\n".join([*self.differing[:MAX_LISTED], *([f"{more} more claims differ."] if more > 0 else [])])
 
 
 def check_model(experiment: Experiment, version: str, name: str) -> None:
@@ -63,16 +63,16 @@ def check(experiment: Experiment, runs: Any) -> Report:
     claims = [(part, name, claim) for part in experiment.parts for name, claim in part.claims.items()]
     if not claims:
         raise ExperimentError("The experiment claims no number.")
-    stated = {id(part): _stated(part, runs) for part in experiment.parts}
-    found = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
+    stated = {id(part): _recompute(part, runs) for part in experiment.parts}
+    differences = (_difference(part, name, claim, stated[id(part)]) for part, name, claim in claims)
     return Report(
         sum(int(np.size(claim.value)) for _, _, claim in claims),
         max(claim.tolerance for _, _, claim in claims),
-        tuple(filter(None, found)),
+        tuple(filter(None, differences)),
     )
 
 
-def _stated(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
+def _recompute(part: ClaimedRun, runs: Any) -> dict[str, Stated]:
     try:
         return dict(part.run.states(runs.get(part.run)))
     except AtlasError:
@@ -90,21 +90,21 @@ def _difference(part: ClaimedRun, name: str, claim: ClaimedValue, stated: dict[s
         raise ExperimentError(
             f"{type(part.run).__name__} gives no “{name}”; it gives: {', '.join(stated) or 'nothing'}."
         )
-    what, found = ", ".join(filter(None, (part.label, name))), stated[name]
-    if isinstance(claim.value, str) or isinstance(found, str):
-        return "" if claim.value == found else f"{what}: claimed “{claim.value}”, measured “{found}”."
-    claimed, measured = np.array(claim.value, dtype=float), np.asarray(found, dtype=float)
-    if claimed.shape != measured.shape:
-        return f"{what}: claimed {_size(claimed)}, measured {_size(measured)}."
-    differs = np.abs(measured - claimed) > claim.tolerance * np.maximum(1, np.abs(claimed))
-    differs |= np.isnan(measured) != np.isnan(claimed)
+    what, result = ", ".join(filter(None, (part.label, name))), stated[name]
+    if isinstance(claim.value, str) or isinstance(result, str):
+        return "" if claim.value == result else f"{what}: claimed “{claim.value}”, measured “{result}”."
+    claimed, computed = np.array(claim.value, dtype=float), np.asarray(result, dtype=float)
+    if claimed.shape != computed.shape:
+        return f"{what}: claimed {_size(claimed)}, measured {_size(computed)}."
+    differs = np.abs(computed - claimed) > claim.tolerance * np.maximum(1, np.abs(claimed))
+    differs |= np.isnan(computed) != np.isnan(claimed)
     if not differs.any():
         return ""
     at = tuple(int(each) for each in np.argwhere(differs)[0])
     where = f", number {' / '.join(str(each + 1) for each in at)}" if at else ""
     others = int(differs.sum()) - 1
     return (
-        f"{what}{where}: claimed {claimed[at]:.6g}, measured {measured[at]:.6g}"
+        f"{what}{where}: claimed {claimed[at]:.6g}, measured {computed[at]:.6g}"
         + (f"; {others} more of {differs.size} differ" if others else "")
         + "."
     )

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 
 from transformer import __version__
 from transformer.errors import ExperimentError
-from transformer.files.experiment_mark import CARRIED, MARK
+from transformer.files.experiment_mark import EMBEDDED, MARK
 from transformer.files.small_files import MEGABYTE
 from transformer.running.wire_form import RequestError, decoded, read_run, write_run
 from transformer.values.run import Run, Stated
@@ -27,11 +27,11 @@ from transformer.values.run import Run, Stated
 # Increase this whenever the file format or its meaning changes.
 VERSION = 1
 # Maximum size of an experiment, and of a figure file that contains an experiment, in bytes.
-MAX_BYTES, MAX_FIGURE = MEGABYTE // 4, 32 * MEGABYTE
+MAX_BYTES, MAX_FIGURE_BYTES = MEGABYTE // 4, 32 * MEGABYTE
 # Maximum number of model runs in an experiment. Pages save fewer than ten, and each run may take seconds.
 MAX_RUNS = 50
 # Maximum number of experiments in one file. A slide list contains one experiment per slide.
-MAX_CARRIED = 60
+MAX_EXPERIMENTS = 60
 # Relative tolerance within which numbers count as equal. For magnitudes below 1, the tolerance is absolute.
 TOLERANCE = 1e-5
 DIGITS = 9
@@ -86,11 +86,11 @@ class _WrittenRun(Struct, forbid_unknown_fields=True):
     claims: dict[str, ClaimedValue]
 
 
-class _Versioned(Struct):
+class _FileVersion(Struct):
     experiment: int
 
 
-class _File(_Versioned, forbid_unknown_fields=True):
+class _File(_FileVersion, forbid_unknown_fields=True):
     program: str
     model: str
     name: str
@@ -115,11 +115,11 @@ class Experiment:
     parts: tuple[ClaimedRun, ...]
 
     def to_json(self) -> str:
-        parts = [_WrittenRun(each.label, write_run(each.run), dict(each.claims)) for each in self.parts]
-        written = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
-        return msgspec.json.format(msgspec.json.encode(written), indent=1).decode()
+        parts = [_WrittenRun(part.label, write_run(part.run), dict(part.claims)) for part in self.parts]
+        file = _File(VERSION, f"Attention Atlas {__version__}", self.model, self.name, self.page, parts)
+        return msgspec.json.format(msgspec.json.encode(file), indent=1).decode()
 
-    def carried(self) -> str:
+    def embedded_text(self) -> str:
         """Return the text that embeds the experiment in a figure file."""
         return MARK + base64.b64encode(zlib.compress(self.to_json().encode(), level=9)).decode()
 
@@ -143,7 +143,7 @@ class Experiment:
         if len(text) > MAX_BYTES:
             raise ExperimentError(f"The experiment is larger than the {MAX_BYTES // 1024} kB that one may have.")
         try:
-            version = decoded(text, _Versioned).experiment
+            version = decoded(text, _FileVersion).experiment
             if version > VERSION:
                 raise ExperimentError(
                     f"The experiment has version {version}, but this program reads versions up to {VERSION}: update "
@@ -152,7 +152,7 @@ class Experiment:
             file: _File = decoded(text, _File)
             if len(file.parts) > MAX_RUNS:
                 raise ExperimentError(f"The experiment has {len(file.parts)} runs: at most {MAX_RUNS} are computed.")
-            parts = tuple(ClaimedRun(each.label, read_run(each.run, Run), each.claims) for each in file.parts)
+            parts = tuple(ClaimedRun(part.label, read_run(part.run, Run), part.claims) for part in file.parts)
         except RequestError as error:
             raise ExperimentError(
                 f"The file is not an experiment of Attention Atlas, or is damaged ({error})."
@@ -162,18 +162,20 @@ class Experiment:
 
 def _texts(content: bytes) -> list[bytes]:
     """Return the distinct experiments in a file as JSON texts; the list is never empty."""
-    if len(content) > MAX_FIGURE:
-        raise ExperimentError(f"The file is larger than the {MAX_FIGURE // MEGABYTE} MB that a figure may have.")
+    if len(content) > MAX_FIGURE_BYTES:
+        raise ExperimentError(f"The file is larger than the {MAX_FIGURE_BYTES // MEGABYTE} MB that a figure may have.")
     if content.lstrip().startswith(b"{"):
         return [content]
     # Latin-1 maps every byte to a character, so a text inside an image file can be found.
-    carried = [*dict.fromkeys(CARRIED.findall(content.decode("latin-1")))]
+    carried = [*dict.fromkeys(EMBEDDED.findall(content.decode("latin-1")))]
     if not carried:
         raise ExperimentError(
             "The file contains no experiment: give a file or a figure that “Save as” saved on a page of “Ask”."
         )
-    if len(carried) > MAX_CARRIED:
-        raise ExperimentError(f"The file contains {len(carried)} experiments: at most {MAX_CARRIED} are recomputed.")
+    if len(carried) > MAX_EXPERIMENTS:
+        raise ExperimentError(
+            f"The file contains {len(carried)} experiments: at most {MAX_EXPERIMENTS} are recomputed."
+        )
     # In a PNG, a checksum follows the text, and may look like more base64. Valid base64 has a
     # multiple of four characters.
     whole = (each[: len(each) // 4 * 4] for each in carried)

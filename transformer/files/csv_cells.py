@@ -9,11 +9,11 @@ import re
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
 # If a spreadsheet's list separator is not a comma (as on German or French Windows), a new cell begins after these
 # characters. Quotation marks do not prevent this, because they count only at the start of a cell.
-FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
+INNER_FORMULA = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-def harmless(cell: object) -> object:
+def escaped(cell: object) -> object:
     """Return a CSV cell with an apostrophe before any text that a spreadsheet would run as a formula.
 
     Source: OWASP, "CSV Injection". An apostrophe is also inserted after a semicolon, tab or line break within the cell,
@@ -22,5 +22,5 @@ def harmless(cell: object) -> object:
     """
     if not isinstance(cell, str) or NUMBER.fullmatch(cell):
         return cell
-    apart = FORMULA_WITHIN.sub(r"\1'", cell)
+    apart = INNER_FORMULA.sub(r"\1'", cell)
     return f"'{apart}" if FORMULA.match(apart) else apart

@@ -5,4 +5,4 @@ from __future__ import annotations
 import re
 
 MARK = "attention-atlas-experiment:"
-CARRIED = re.compile(MARK + "([A-Za-z0-9+/]+={0,2})")
+EMBEDDED = re.compile(MARK + "([A-Za-z0-9+/]+={0,2})")

@@ -18,7 +18,7 @@ MODEL = ASSETS / "models" / "en-de"
 LANGUAGE_MODEL = ASSETS / "models" / "en"
 
 
-def measured_file(folder: Path, name: str) -> Path:
+def measurement_file(folder: Path, name: str) -> Path:
     """Return the path of a file with measurements of a model.
 
     For the built-in translator, the file is in assets/; for other models, it is in the model folder. For a training

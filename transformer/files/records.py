@@ -58,24 +58,24 @@ class Record:
         return values
 
 
-def packed(value: object) -> bytes:
+def pack(value: object) -> bytes:
     """Serialise dataclasses, mappings, tuples and numeric arrays to MessagePack, without loss."""
-    return msgspec.msgpack.encode(value, enc_hook=_packed)
+    return msgspec.msgpack.encode(value, enc_hook=_pack_value)
 
 
-def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
-    """Parse the output of `packed` as a value of the type `kind`.
+def unpack(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
+    """Parse the output of `pack` as a value of the type `kind`.
 
     Raises:
         ValueError: the bytes are invalid.
     """
     try:
-        return msgspec.msgpack.decode(content, type=kind, dec_hook=_array)
+        return msgspec.msgpack.decode(content, type=kind, dec_hook=_unpack_array)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
 
 
-def _packed(value: Any) -> Any:
+def _pack_value(value: Any) -> Any:
     """Convert an array or mapping to a type that MessagePack supports."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
@@ -84,8 +84,8 @@ def _packed(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be packed")
 
 
-def _array(kind: type, value: Any) -> np.ndarray:
-    """Restore an array that `_packed` converted. Only numeric types are accepted, never objects."""
+def _unpack_array(kind: type, value: Any) -> np.ndarray:
+    """Restore an array that `_pack_value` converted. Only numeric types are accepted, never objects."""
     dtype, shape, data = value
     if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
         raise TypeError(f"{dtype!r} is not an array of numbers")

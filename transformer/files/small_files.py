@@ -66,8 +66,8 @@ def read_beginning(path: Path, most: int) -> tuple[str, bool]:
         ValueError: the bytes are not UTF-8.
     """
     content = _beginning(path, most)
-    whole = len(content) <= most
-    return _decoded(content[:most], path, whole=whole), whole
+    is_whole = len(content) <= most
+    return _decoded(content[:most], path, is_whole=is_whole), is_whole
 
 
 def _beginning(path: Path, most: int) -> bytes:
@@ -76,9 +76,9 @@ def _beginning(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
-    """Decode UTF-8. Unless `whole` is True, the bytes may end in the middle of a character."""
+def _decoded(content: bytes, path: Path, *, is_whole: bool = True) -> str:
+    """Decode UTF-8. Unless `is_whole` is True, the bytes may end in the middle of a character."""
     try:
-        return getincrementaldecoder("utf-8")().decode(content, final=whole)
+        return getincrementaldecoder("utf-8")().decode(content, final=is_whole)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not UTF-8 text ({error})") from error

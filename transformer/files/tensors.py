@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import atomic_file
 
 # Format version of sealed files. In format 1, the checksum was missing or did not cover the data needed to resume.
 FORMAT = "2"
@@ -40,7 +40,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
     """
-    with replaced(path) as file:
+    with atomic_file(path) as file:
         save_file(dict(tensors), file, dict(metadata))
 
 
@@ -51,12 +51,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         FileNotFoundError: the file does not exist.
         ValueError: the file is damaged, or not a safetensors file.
     """
-    with opened(path) as file:
+    with open_tensors(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def open_tensors(path: Path) -> Iterator[Any]:
     """Context manager that opens a safetensors file for reading.
 
     Raises:
@@ -77,8 +77,8 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
     Raises:
         OSError: the file cannot be written; an existing file is unchanged.
     """
-    written = json.dumps(dict(notes))
-    write_tensors(path, tensors, {"format": FORMAT, "notes": written, "seal": _seal(tensors, written)})
+    encoded_notes = json.dumps(dict(notes))
+    write_tensors(path, tensors, {"format": FORMAT, "notes": encoded_notes, "seal": _seal(tensors, encoded_notes)})
 
 
 def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
@@ -104,10 +104,10 @@ def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensor
             f"the file {path} is damaged, or is from another version of Attention Atlas (its format is not {FORMAT}): "
             f"{advice}"
         )
-    written = metadata.get("notes", "")
-    if metadata.get("seal") != _seal(tensors, written):
+    encoded_notes = metadata.get("notes", "")
+    if metadata.get("seal") != _seal(tensors, encoded_notes):
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
-    notes = json.loads(written)
+    notes = json.loads(encoded_notes)
     if notes.keys() != set(names):
         raise ValueError(f"the file {path} does not have the content that its name says: {advice}")
     return SealedTensors(tensors, notes)

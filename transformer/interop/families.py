@@ -90,7 +90,7 @@ FAMILIES: Mapping[str, Family] = {
         replaced=2,
     ),
 }
-NAMED = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"
+FAMILY_NAMES = "Marian, M2M100, NLLB-200, mBART, mBART-50, BART and Pegasus"
 # A language token: "eng_Latn" in NLLB-200, "en_XX" in mBART, "__en__" in M2M100.
 LANGUAGE = re.compile(r"[a-z]{2,3}_(?:[A-Z]{2}|[A-Z][a-z]{3})|__[a-z]{2,3}__")
 # Tokenizers that put the source language token after the end symbol. mBART-50's tokenizer does not.

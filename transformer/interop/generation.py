@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from transformer.config import LONGEST
+from transformer.config import MAX_CHARACTERS
 from transformer.generation import Generation
 from transformer.text.vocabulary import Symbols
 
-APPLIED = tuple(field.name for field in fields(Generation))
+APPLIED_SETTINGS = tuple(field.name for field in fields(Generation))
 # Settings that change the output of `generate` but are not supported here, each with the values that have no effect. An
 # absent setting (None) never has an effect.
-NEUTRAL: Mapping[str, tuple[object, ...]] = {
+NEUTRAL_VALUES: Mapping[str, tuple[object, ...]] = {
     "force_words_ids": ([],),
     "constraints": ([],),
     "sequence_bias": ([], {}),
@@ -33,9 +33,9 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
     "max_time": (),
     "watermarking_config": (),
 }
-# Settings that affect only beam search (OF_BEAMS) or only sampling (OF_SAMPLES).
-OF_BEAMS = {"length_penalty": ()}
-OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
+# Settings that affect only beam search (BEAM_SETTINGS) or only sampling (SAMPLING_SETTINGS).
+BEAM_SETTINGS = {"length_penalty": ()}
+SAMPLING_SETTINGS = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "typical_p": (1,)}
 
 
 def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
@@ -48,7 +48,7 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
     Raises:
         ValueError: a setting has the wrong type or is out of range.
     """
-    values = {name: settings[name] for name in APPLIED if settings.get(name) is not None}
+    values = {name: settings[name] for name in APPLIED_SETTINGS if settings.get(name) is not None}
     if isinstance(values.get("bad_words_ids"), list):
         values["bad_words_ids"] = [word for word in values["bad_words_ids"] if word != [pad]]
     forced = values.get("forced_eos_token_id")
@@ -60,20 +60,20 @@ def generation_of(settings: Mapping[str, Any], pad: int) -> Generation:
         raise ValueError(f"a generate() setting cannot be used: {error}") from error
 
 
-def generation_settings(found: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
+def generation_settings(generation: Generation | None, symbols: Symbols, positions: int) -> dict[str, Any]:
     """Return settings for generation_config.json that make `generate` decode as this program does.
 
     Args:
-        found: settings of an imported model; None for a model trained by this project.
+        generation: settings of an imported model; None for a model trained by this project.
         symbols: special symbols of the model's vocabulary.
         positions: the model's maximum number of positions.
     """
     never = [(token,) for token in sorted(symbols.never_predicted)]
-    if found is None:
-        found = Generation(max_length=positions, renormalize_logits=True)
-    changed = {field.name: getattr(found, field.name) for field in fields(found)}
+    if generation is None:
+        generation = Generation(max_length=positions, renormalize_logits=True)
+    changed = {field.name: getattr(generation, field.name) for field in fields(generation)}
     changed = {name: value for name, value in changed.items() if value != getattr(Generation(), name)}
-    return {**changed, "bad_words_ids": [*never, *found.bad_words_ids]}
+    return {**changed, "bad_words_ids": [*never, *generation.bad_words_ids]}
 
 
 def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -82,19 +82,19 @@ def unapplied(settings: Mapping[str, Any]) -> tuple[str, ...]:
     Args:
         settings: contents of generation_config.json, or of config.json in a folder without that file.
     """
-    neutral = dict(NEUTRAL)
+    neutral = dict(NEUTRAL_VALUES)
     beams = settings.get("num_beams")
     if isinstance(beams, int) and beams > 1:
-        neutral |= OF_BEAMS
+        neutral |= BEAM_SETTINGS
     if settings.get("do_sample") is True:
-        neutral |= OF_SAMPLES
-    found = {
+        neutral |= SAMPLING_SETTINGS
+    ignored = {
         name: value
         for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
     }
-    lines = {name: f"{name} {json.dumps(value)}" for name, value in found.items()}
-    return tuple(line if len(line) <= LONGEST else name for name, line in lines.items())
+    lines = {name: f"{name} {json.dumps(value)}" for name, value in ignored.items()}
+    return tuple(line if len(line) <= MAX_CHARACTERS else name for name, line in lines.items())
 
 
 def applied_elsewhere(lines: Sequence[str], *, end: int) -> dict[str, Any]:

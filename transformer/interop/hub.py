@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transformer.checkpoints.foreign_files import PICKLE, PICKLE_INDEX
+from transformer.checkpoints.huggingface_files import PICKLE, PICKLE_INDEX
 from transformer.errors import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
-WANTED = [
+FILE_PATTERNS = [
     "config.json",
     "generation_config.json",
     "tokenizer_config.json",
@@ -28,7 +28,7 @@ WANTED = [
     "model-?????-of-?????.safetensors",
     "README.md",
 ]
-PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
+PICKLE_PATTERNS = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
@@ -49,7 +49,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
+        folder = snapshot_download(name, revision=revision, allow_patterns=FILE_PATTERNS + PICKLE_PATTERNS * pickle)
     except Exception as error:  # Errors from the Hub, HTTP, the network and the disk share no base class.
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name} cannot be fetched: {reason}") from error

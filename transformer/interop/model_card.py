@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from transformer.checkpoints.cards import without_media
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.text.added_tokens import TOKENIZER
 from transformer.text.languages import Languages, is_code, language
 
@@ -33,7 +33,7 @@ class ModelCard:
     text: str
 
 
-def read_card(folder: Folder, name: str) -> ModelCard:
+def read_card(folder: HuggingFaceFolder, name: str) -> ModelCard:
     """Read README.md and tokenizer_config.json in a folder; `name` is the model's name.
 
     Raises:
@@ -48,7 +48,7 @@ def read_card(folder: Folder, name: str) -> ModelCard:
     return ModelCard(_languages(folder, name), named, without_media(body).strip())
 
 
-def _languages(folder: Folder, name: str) -> Languages | None:
+def _languages(folder: HuggingFaceFolder, name: str) -> Languages | None:
     """Return the languages in tokenizer_config.json, or else in the model's name; None if neither states them."""
     settings = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
     source, target = settings.get("source_lang"), settings.get("target_lang")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
+from transformer.checkpoints.huggingface_settings import CONFIG, GENERATION
 from transformer.files.small_files import json_object
 from transformer.interop.families import CODE_LAST, LANGUAGE, M2M100, Family
 from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
@@ -24,11 +24,11 @@ from transformer.text.vocabulary import Vocabulary, target_codes
 # Special symbols of a tokenizer, with their usual text.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
 # Decoding settings, which are in generation_config.json if that file exists.
-OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
+DECODING_SETTINGS = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
 # Maximum number of tokens or language codes listed in a message; a folder may have thousands.
-NAMED = 5
+MAX_LISTED = 5
 # File of older models that may list the language tokens.
-MAP = "special_tokens_map.json"
+SPECIAL_TOKENS_MAP = "special_tokens_map.json"
 
 
 class _Settings:
@@ -48,7 +48,7 @@ class _Settings:
         """Return the ids under a key; for decoding settings, generation_config.json has priority, otherwise
         config.json.
         """
-        return self._ids(key, self._places if key in OF_SEARCH else self._places[::-1])
+        return self._ids(key, self._places if key in DECODING_SETTINGS else self._places[::-1])
 
     def _ids(self, key: str, places: Sequence[tuple[str, Mapping[str, Any]]]) -> Sequence[int]:
         for name, values in places:
@@ -66,7 +66,7 @@ class _Settings:
 
 
 def read_vocabulary(
-    folder: Folder,
+    folder: HuggingFaceFolder,
     family: Family,
     settings: dict[str, Any],
     generation: dict[str, Any],
@@ -176,7 +176,8 @@ def _languages(
                 f"it has no single token for its {side} language {asked!r}" if asked else f"it names no {side} language"
             )
             raise ValueError(
-                f"{named}; add --{side} with one of its {len(codes)} codes, such as {', '.join(list(codes)[:NAMED])}"
+                f"{named}; add --{side} with one of its {len(codes)} codes, such as "
+                f"{', '.join(list(codes)[:MAX_LISTED])}"
             )
         found += matching
     last = tokenizing.get("legacy_behaviour") is True or tokenizing.get("tokenizer_class") in CODE_LAST
@@ -203,7 +204,9 @@ class _Files(NamedTuple):
     byte_level: bool = False
 
 
-def _files(folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: int, notes: list[str]) -> _Files:
+def _files(
+    folder: HuggingFaceFolder, family: Family, tokenizing: Mapping[str, Any], rows: int, notes: list[str]
+) -> _Files:
     if not family.sentencepiece:
         files = {name: folder.read(name) for name in (SOURCE, TARGET, IDS)}
         if tokenizing.get("separate_vocabs") is True:
@@ -222,7 +225,7 @@ def _files(folder: Folder, family: Family, tokenizing: Mapping[str, Any], rows: 
             found = [text for text in special if LANGUAGE.fullmatch(text)]
             special = found or [f"__{code}__" for code in known.split()]
         else:
-            ids = _numbered(model, family)
+            ids = _ids_by_token(model, family)
             if not any(LANGUAGE.fullmatch(text) for text in special):
                 room = rows - len(ids)
                 known = map(str.split, family.languages)
@@ -255,16 +258,16 @@ def _one_file(document: Mapping[str, Any]) -> tuple[dict[str, int], list[str]]:
         raise ValueError(f"{ONE_FILE} has no list of tokens") from error
 
 
-def _additional(folder: Folder, tokenizing: Mapping[str, Any]) -> list[str]:
+def _additional(folder: HuggingFaceFolder, tokenizing: Mapping[str, Any]) -> list[str]:
     """Return the texts of additional special tokens, in id order."""
-    more = folder.json(MAP) if folder.has(MAP) else {}
+    more = folder.json(SPECIAL_TOKENS_MAP) if folder.has(SPECIAL_TOKENS_MAP) else {}
     names = ("additional_special_tokens", "extra_special_tokens")
     found = [each for values in (tokenizing, more) for name in names for each in values.get(name) or ()]
     texts = [each.get("content") if isinstance(each, dict) else each for each in found]
     return list(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
 
 
-def _numbered(model: bytes, family: Family) -> dict[str, int]:
+def _ids_by_token(model: bytes, family: Family) -> dict[str, int]:
     """Assign ids to all tokens: first the family's special tokens, then those of the SentencePiece model."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     tokens = [processor.id_to_piece(number) for number in range(family.replaced, processor.get_piece_size())]
@@ -278,6 +281,6 @@ def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: 
     if not more:
         return content
     if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
-        named = ", ".join(map(repr, typed[:NAMED])) + (", …" if len(typed) > NAMED else "")
+        named = ", ".join(map(repr, typed[:MAX_LISTED])) + (", …" if len(typed) > MAX_LISTED else "")
         notes.append(f"Added tokens that typed text never produces: {named}.")
     return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.foreign_settings import CONFIG, flag
+from transformer.checkpoints.huggingface_settings import CONFIG, boolean_setting
 from transformer.config import TransformerConfig
 from transformer.interop.families import Family
 from transformer.model.encodings import ENCODINGS
 
 # Largest absolute difference from the formula at which a position table still counts as sinusoidal.
-SAME_POSITIONS = 1e-6
+POSITION_TOLERANCE = 1e-6
 
 ENCODER_EMBEDDING, DECODER_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT, OUTPUT_BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
@@ -27,11 +27,11 @@ NORMS = {
     "feed_forward_residual.norm": "final_layer_norm",
 }
 LINEAR = {"feed_forward.expand": "fc1", "feed_forward.contract": "fc2"}
-PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
+ATTENTION_PARTS = {"encoder": ("self_attention",), "decoder": ("self_attention", "cross_attention")}
 
 
 def embeddings(
-    found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
+    tensors: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
     """Return the embeddings by this project's names, and which of them are tied, as in
     `TransformerConfig.tied_embeddings`.
@@ -39,9 +39,10 @@ def embeddings(
     The weights file may contain up to four embedding tensors. If config.json ties two of them, one may be missing.
     config.json is often wrong, so two tied tensors with different values are an error, unless `tie` is set.
     """
-    shares = flag(settings, "share_encoder_decoder_embeddings", True)
-    ties = flag(settings, "tie_word_embeddings", True)
-    given = {name: found.pop(name) for name in (ENCODER_EMBEDDING, DECODER_EMBEDDING, SHARED, OUTPUT) if name in found}
+    shares = boolean_setting(settings, "share_encoder_decoder_embeddings", True)
+    ties = boolean_setting(settings, "tie_word_embeddings", True)
+    stored = (ENCODER_EMBEDDING, DECODER_EMBEDDING, SHARED, OUTPUT)
+    tables = {name: tensors.pop(name) for name in stored if name in tensors}
     if shares and ties:
         groups = [[DECODER_EMBEDDING, SHARED, ENCODER_EMBEDDING, OUTPUT]]
     elif ties:
@@ -49,9 +50,9 @@ def embeddings(
     else:
         groups = []
     for group in groups:
-        there = [name for name in group if name in given]
+        there = [name for name in group if name in tables]
         for name in there[1:]:
-            if not torch.equal(given[name], given[there[0]]):
+            if not torch.equal(tables[name], tables[there[0]]):
                 if not tie:
                     mended = "try --revision refs/pr/1, which often fixes them, or " if revisions else ""
                     raise ValueError(
@@ -59,12 +60,12 @@ def embeddings(
                         "first for both with --tie"
                     )
                 notes.append(f"{name} differs from {there[0]}, with which {CONFIG} ties it, and was left out.")
-                given[name] = given[there[0]]
+                tables[name] = tables[there[0]]
         if there:
-            given |= dict.fromkeys(group, given[there[0]])
-    source = given.get(ENCODER_EMBEDDING, given.get(SHARED))
-    target = given.get(DECODER_EMBEDDING, given.get(SHARED))
-    output = given.get(OUTPUT)
+            tables |= dict.fromkeys(group, tables[there[0]])
+    source = tables.get(ENCODER_EMBEDDING, tables.get(SHARED))
+    target = tables.get(DECODER_EMBEDDING, tables.get(SHARED))
+    output = tables.get(OUTPUT)
     for name, tensor in ((ENCODER_EMBEDDING, source), (DECODER_EMBEDDING, target), (OUTPUT, output)):
         if tensor is None:
             raise ValueError(f"the weights have no {name}; fetch the folder again")
@@ -82,16 +83,16 @@ def embeddings(
     return {**weights, "generator.weight": output}, "none"
 
 
-def positions(found: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
+def positions(tensors: dict[str, Tensor], family: Family, most: int, width: int, notes: list[str]) -> dict[str, Tensor]:
     """Return the model's position tables if they differ from the sinusoidal formula, otherwise an empty dict.
 
     Args:
-        found: tensors in the weights file; the position tables are removed.
+        tensors: tensors in the weights file; the position tables are removed.
         family: family of the model.
         most, width: number of positions, and number of values per position.
         notes: list to which the decisions of the import are appended.
     """
-    tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
+    tables = {side: tensors.pop(name) for side, name in POSITIONS.items() if name in tensors}
     unused = family.unused_positions
     if family.positions == "learned":
         for side, table in tables.items():
@@ -109,7 +110,7 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
     for side, table in tables.items():
         if table.shape != formula.shape:
             raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)}, but is {tuple(table.shape)}")
-    if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
+    if width % 2 == 0 and all(float((table - formula).abs().max()) <= POSITION_TOLERANCE for table in tables.values()):
         return {}
     notes.append(
         "The positions come from the file, because they differ from the formula."
@@ -117,13 +118,13 @@ def positions(found: dict[str, Tensor], family: Family, most: int, width: int, n
         else "The positions are stored as a table, because the formula here supports only even widths."
     )
     return {
-        f"{ours}_positions.table": tables.get(theirs, formula).clone()
-        for ours, theirs in (("source", "encoder"), ("target", "decoder"))
+        f"{ours}_positions.table": tables.get(stack, formula).clone()
+        for ours, stack in (("source", "encoder"), ("target", "decoder"))
     }
 
 
-def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
-    """Remove the weights of all layers and surrounding norms from `found`; return them by this project's names."""
+def layers(tensors: dict[str, Tensor], config: TransformerConfig) -> dict[str, Tensor]:
+    """Remove the weights of all layers and surrounding norms from `tensors`; return them by this project's names."""
     weights = {}
     for stack, side, count in (
         ("encoder", "source", config.encoder_layers),
@@ -131,20 +132,20 @@ def layers(found: dict[str, Tensor], config: TransformerConfig) -> dict[str, Ten
     ):
         norms = {f"{side}_norm": "layernorm_embedding"} if config.embedding_norm else {}
         norms |= {f"{stack}_norm": "layer_norm"} if config.norm == "pre" else {}
-        for ours, theirs in norms.items():
+        for own_name, their_name in norms.items():
             for kind in ("weight", "bias"):
-                weights[f"{ours}.{kind}"] = _taken(found, f"model.{stack}.{theirs}.{kind}")
+                weights[f"{own_name}.{kind}"] = _take(tensors, f"model.{stack}.{their_name}.{kind}")
         for layer in range(count):
-            weights |= _layer(found, stack, layer)
+            weights |= _layer(tensors, stack, layer)
     return weights
 
 
-def output_bias(found: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
+def output_bias(tensors: dict[str, Tensor], rows: int, tokens: int) -> Tensor:
     """Return the output layer's bias, one number per row.
 
     transformers does not extend the bias when it pads the embedding with rows; missing numbers become 0.
     """
-    bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
+    bias = tensors.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
     return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= tokens else bias.clone()
 
 
@@ -158,31 +159,31 @@ def _formula(family: Family, rows: int, width: int) -> Tensor:
     return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()
 
 
-def _taken(found: dict[str, Tensor], name: str) -> Tensor:
-    if name not in found:
+def _take(tensors: dict[str, Tensor], name: str) -> Tensor:
+    if name not in tensors:
         raise ValueError(f"the weights have no {name}; fetch the folder again")
-    return found.pop(name)
+    return tensors.pop(name)
 
 
-def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
-    """Remove a layer's weights from `found`; return them by this project's names."""
-    theirs, ours = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
+def _layer(tensors: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:
+    """Remove a layer's weights from `tensors`; return them by this project's names."""
+    their_prefix, own_prefix = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
 
     def taken(name: str) -> Tensor:
-        return _taken(found, f"{theirs}.{name}")
+        return _take(tensors, f"{their_prefix}.{name}")
 
     weights = {}
     for kind in ("weight", "bias"):
-        for part in PARTS[stack]:
+        for part in ATTENTION_PARTS[stack]:
             attention = ATTENTION[part]
             projections = [taken(f"{attention}.{name}_proj.{kind}") for name in "qkv"]
             if len({tuple(projection.shape) for projection in projections}) != 1:
-                raise ValueError(f"the three projections of {theirs}.{attention} differ in shape")
-            weights[f"{ours}.{part}.in_projection.{kind}"] = torch.cat(projections)
-            weights[f"{ours}.{part}.out_projection.{kind}"] = taken(f"{attention}.out_proj.{kind}")
-            weights[f"{ours}.{part}_residual.norm.{kind}"] = taken(f"{NORMS[f'{part}_residual.norm']}.{kind}")
+                raise ValueError(f"the three projections of {their_prefix}.{attention} differ in shape")
+            weights[f"{own_prefix}.{part}.in_projection.{kind}"] = torch.cat(projections)
+            weights[f"{own_prefix}.{part}.out_projection.{kind}"] = taken(f"{attention}.out_proj.{kind}")
+            weights[f"{own_prefix}.{part}_residual.norm.{kind}"] = taken(f"{NORMS[f'{part}_residual.norm']}.{kind}")
         for name, their in LINEAR.items():
-            weights[f"{ours}.{name}.{kind}"] = taken(f"{their}.{kind}")
+            weights[f"{own_prefix}.{name}.{kind}"] = taken(f"{their}.{kind}")
         norm = "feed_forward_residual.norm"
-        weights[f"{ours}.{norm}.{kind}"] = taken(f"{NORMS[norm]}.{kind}")
+        weights[f"{own_prefix}.{norm}.{kind}"] = taken(f"{NORMS[norm]}.{kind}")
     return weights

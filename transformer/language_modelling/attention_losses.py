@@ -62,7 +62,7 @@ class RecordedLosses(Record):
 
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
         """Return the losses of all models with the given attention type, one per seed."""
-        return tuple(each for each in self.losses if each.attention == attention)
+        return tuple(loss for loss in self.losses if loss.attention == attention)
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import TextError
-from transformer.language_modelling.cost import cells
+from transformer.language_modelling.cost import cell_count
 from transformer.model.blocks import Blocks
 from transformer.model.devices import device_errors_explained
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary, start_token
 from transformer.values.tokens import Token
 
@@ -42,7 +42,7 @@ class AttentionMap:
     @property
     def cells(self) -> int:
         """Number of weights that one head computes, including masked ones."""
-        return cells(self.config, len(self.tokens))
+        return cell_count(self.config, len(self.tokens))
 
 
 def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
@@ -58,7 +58,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
         TextError: the text is empty, or has more tokens than `most`.
         DeviceError: the device ran out of memory, or does not respond.
     """
-    tokens = tokenizer.encode(valid(text), end=False)
+    tokens = tokenizer.encode(replace_surrogates(text), end=False)
     if not text.strip() or not tokens:
         raise TextError("There is no text: type a sentence or two.")
     if len(tokens) > most:
@@ -73,8 +73,8 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
     return AttentionMap(
         rows,
         weights,
-        may_look(model.config, len(rows)).numpy(),
-        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)),
+        attention_mask(model.config, len(rows)).numpy(),
+        tuple(tuple(positions[index : index + step]) for index in range(0, len(rows), step)),
         model.config,
     )
 
@@ -92,11 +92,11 @@ def attention_weights(model: Transformer, tokens: Tensor) -> Tensor:
     weights = record.tensors["decoder.weights"]
     if model.config.attention == "local":
         blocks = Blocks(model.config.block, 0, tokens.shape[1])
-        weights = [blocks.whole_map(each) for each in weights]
+        weights = [blocks.whole_map(weight) for weight in weights]
     return torch.stack(weights)
 
 
-def may_look(config: TransformerConfig, length: int) -> Tensor:
+def attention_mask(config: TransformerConfig, length: int) -> Tensor:
     """Return the attention mask for `length` tokens, bool [T, S]; True where the query can see the key."""
     if config.attention == "local":
         return local_mask(length, config.block)

@@ -37,7 +37,7 @@ class Bigrams:
             self._kinds[before] += 1
         self._single /= self._single.sum()
 
-    def single(self, text: Sequence[int]) -> float:
+    def unigram_log_prob(self, text: Sequence[int]) -> float:
         """Return a text's log-probability in nats if tokens were independent."""
         return float(np.log(self._single[list(text)]).sum())
 
@@ -49,5 +49,5 @@ class Bigrams:
         followed = self._followed[before]
         if not followed:
             return self._single[token]
-        counted = max(0.0, self._pairs.get((before, token), 0) - DISCOUNT)
-        return (counted + DISCOUNT * self._kinds[before] * self._single[token]) / followed
+        discounted = max(0.0, self._pairs.get((before, token), 0) - DISCOUNT)
+        return (discounted + DISCOUNT * self._kinds[before] * self._single[token]) / followed

@@ -8,7 +8,7 @@ from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.writing import write
 from transformer.errors import TextError
 from transformer.model.transformer import Transformer
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
@@ -41,7 +41,7 @@ def continue_text(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    beginning = tuple(token.id for token in tokenizer.encode(valid(text), end=False))
+    beginning = tuple(token.id for token in tokenizer.encode(replace_surrogates(text), end=False))
     positions = model.config.position_limit
     if positions is not None:
         # The last generated token is never an input, so it needs no position.

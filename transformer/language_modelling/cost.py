@@ -18,7 +18,7 @@ LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 NUMBER_BYTES = 4
 # Minimum text length, in tokens, for fitting how costs grow with
 # length. In shorter texts, most time is spent outside attention.
-FITTED_FROM = 512
+MIN_FITTED_LENGTH = 512
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RecordedCosts(Record):
     command: str
 
 
-def cells(config: TransformerConfig, length: int) -> int:
+def cell_count(config: TransformerConfig, length: int) -> int:
     """Return the number of attention weights that one head computes for a text with T = `length` tokens.
 
     Full attention computes T * T weights. Local attention computes the squared block size, times the number of blocks.
@@ -66,10 +66,10 @@ def cells(config: TransformerConfig, length: int) -> int:
     if config.attention == "local":
         width = min(config.block, length)
         return -(-length // width) * width**2
-    return length * keys(config, length)
+    return length * key_count(config, length)
 
 
-def keys(config: TransformerConfig, length: int) -> int:
+def key_count(config: TransformerConfig, length: int) -> int:
     """Return the number of keys that one head computes for a text with `length` tokens."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
@@ -87,7 +87,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
     return float(np.linalg.lstsq(design, np.log(values), rcond=None)[0][0])
 
 
-def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
+def slopes(costs: Sequence[Cost], quantity: str, *, first: int = MIN_FITTED_LENGTH) -> Mapping[Attention, float]:
     """Return, for each attention type, the exponent with which a cost grows with text length.
 
     Attention types with fewer than two measured lengths are omitted.
@@ -97,9 +97,9 @@ def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) ->
         quantity: name of the `Cost` field to fit.
         first: minimum text length.
     """
-    found = {}
+    slope_of = {}
     for attention in ATTENTIONS:
-        long = [each for each in costs if each.attention == attention and each.length >= first]
+        long = [cost for cost in costs if cost.attention == attention and cost.length >= first]
         if len({each.length for each in long}) > 1:
-            found[attention] = slope([each.length for each in long], [getattr(each, quantity) for each in long])
-    return found
+            slope_of[attention] = slope([each.length for each in long], [getattr(each, quantity) for each in long])
+    return slope_of

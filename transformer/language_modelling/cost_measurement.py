@@ -9,19 +9,20 @@ import torch
 from torch import Tensor
 
 from transformer.config import Attention, TransformerConfig, decoder_only
-from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTES, Cost, cells
+from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTES, Cost, cell_count
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer, build
+from transformer.values.kinds import Kind
 
 # One head is enough, because the cost of attention is proportional to the number of heads.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
 REPEATS = 5
 # Limits for one forward pass, so that other users do not wait: bytes, fraction of free memory, and seconds.
-MAX_BYTES, SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
+MAX_BYTES, MAX_MEMORY_SHARE, MAX_SECONDS = 400 * 2**20, 0.5, 2.0
 # Number of map-sized tensors that a forward pass holds at once: scores, masked scores, weights, mask.
-HELD = 4
+MAPS_IN_MEMORY = 4
 # Upper bound on the factor by which a forward pass takes longer when the text becomes twice as long.
-GROWTH = 4
+MAX_TIME_GROWTH = 4
 
 
 def configuration(attention: Attention) -> TransformerConfig:
@@ -53,20 +54,20 @@ def measurements(
         repeats: number of timed passes per measurement.
         available: free memory in bytes; None if unknown.
     """
-    room = MAX_BYTES if available is None else min(MAX_BYTES, SHARE * available)
+    room = MAX_BYTES if available is None else min(MAX_BYTES, MAX_MEMORY_SHARE * available)
     models: dict[Attention, Transformer] = {each: _model(each) for each in ATTENTIONS}
     seconds: dict[Attention, float] = dict.fromkeys(ATTENTIONS, 0.0)
     for length in lengths:
         for attention, model in models.items():
-            if peak_bytes(model.config, length) <= room and GROWTH * seconds[attention] <= MAX_SECONDS:
-                found = measure(model, length, repeats)
-                seconds[attention] = found.seconds
-                yield found
+            if peak_bytes(model.config, length) <= room and MAX_TIME_GROWTH * seconds[attention] <= MAX_SECONDS:
+                cost = measure(model, length, repeats)
+                seconds[attention] = cost.seconds
+                yield cost
 
 
 def peak_bytes(config: TransformerConfig, length: int) -> int:
     """Return the approximate peak memory, in bytes, of a forward pass over `length` tokens."""
-    return HELD * NUMBER_BYTES * config.heads * cells(config, length)
+    return MAPS_IN_MEMORY * NUMBER_BYTES * config.heads * cell_count(config, length)
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
@@ -106,10 +107,10 @@ class _Sizes(Recorder):
         super().__init__(details=False)
         self.weights = self.keys_and_values = 0
 
-    def store(self, site: str, x: Tensor) -> None:
-        if site.endswith(".weights"):
+    def store(self, kind: Kind, name: str, x: Tensor) -> None:
+        if name == "weights":
             self.weights += x.nbytes
-        elif site.endswith((".keys", ".values")):
+        elif name in ("keys", "values"):
             self.keys_and_values += x.nbytes
 
 

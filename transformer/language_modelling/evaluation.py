@@ -12,9 +12,9 @@ import torch
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
-BATCH = 64
+BATCH_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TextLikelihood:
         )
 
 
-def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_by_length(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the texts that fit into the model's positions, and the texts that are too long."""
     most = loaded.model.config.position_limit or math.inf
     short, long = [], []
@@ -85,10 +85,10 @@ def evaluate_baselines(
         Likelihood under the unigram counts, and likelihood under the bigram counts.
     """
     tokenizer = loaded.tokenizer
-    counted = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
-    model = Bigrams(counted, size=tokenizer.size, start=tokenizer.symbols.start)
+    training_ids = ([token.id for token in tokenizer.encode(text, end=True)] for text in training)
+    model = Bigrams(training_ids, size=tokenizer.size, start=tokenizer.symbols.start)
     return (
-        _prediction(loaded, texts, lambda encoded: sum(map(model.single, encoded))),
+        _prediction(loaded, texts, lambda encoded: sum(map(model.unigram_log_prob, encoded))),
         _prediction(loaded, texts, lambda encoded: sum(map(model.log_prob, encoded))),
     )
 
@@ -100,27 +100,27 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
     """
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
-    found = np.zeros(len(encoded))
-    for start in range(0, len(order), BATCH):
-        members = order[start : start + BATCH]
+    sums = np.zeros(len(encoded))
+    for start in range(0, len(order), BATCH_SIZE):
+        members = order[start : start + BATCH_SIZE]
         rows = [torch.tensor(encoded[index]) for index in members]
         tokens = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
         read = torch.cat([tokens.new_full((len(rows), 1), symbols.start), tokens[:, :-1]], dim=1)
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
-        taken = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
+        token_log_probs = log_probs.gather(-1, tokens[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
         # Detect padding by position, because the padding token may be an ordinary token, as in GPT-2.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(tokens.shape[1], device=device) < lengths[:, None]
-        found[members] = (taken * real).sum(dim=1).cpu().numpy()
-    return found
+        sums[members] = (token_log_probs * real).sum(dim=1).cpu().numpy()
+    return sums
 
 
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> TextLikelihood:
     """Measure how well texts are predicted by `log_prob`, which maps token ids to a total log-probability."""
-    texts = [valid(text) for text in texts]
+    texts = [replace_surrogates(text) for text in texts]
     encoded = [[token.id for token in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
         raise TextError("There is no text to predict, or one text has no tokens.")

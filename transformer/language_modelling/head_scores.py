@@ -61,13 +61,18 @@ def head_scores(model: Transformer, *, patterns: int = PATTERNS, length: int = L
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different tokens, but the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
-    drawn = torch.stack(
+    patterns_drawn = torch.stack(
         [ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)]
     )
     start = torch.full((patterns, 1), symbols.start)
     device = model.device
     with device_errors_explained(str(device)):
-        weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(device)).double().cpu().numpy()
+        weights = (
+            attention_weights(model, torch.cat([start, patterns_drawn, patterns_drawn], dim=1).to(device))
+            .double()
+            .cpu()
+            .numpy()
+        )
     return scores_of(weights, length)
 
 
@@ -89,7 +94,9 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 def earlier_occurrences(tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return, for each position in a text, the earlier positions with the same token."""
-    return tuple(tuple(before for before in range(at) if tokens[before] == token) for at, token in enumerate(tokens))
+    return tuple(
+        tuple(before for before in range(index) if tokens[before] == token) for index, token in enumerate(tokens)
+    )
 
 
 def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
@@ -102,7 +109,7 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
         tokens: T input token ids, beginning with the start symbol.
     """
     queries = np.arange(1, len(tokens))
-    again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(tokens)) if before]
+    again = [(index, list(before)) for index, before in enumerate(earlier_occurrences(tokens)) if before]
 
     def mean(ahead: int) -> np.ndarray:
         if not again:
@@ -115,8 +122,8 @@ def scores_in_text(weights: np.ndarray, tokens: Sequence[int]) -> HeadScores:
 
 def copying_heads(scores: HeadScores) -> dict[tuple[int, int], tuple[str, ...]]:
     """Return the names of the heads with a score above THRESHOLD, by 0-based layer and head."""
-    found: dict[tuple[int, int], tuple[str, ...]] = {}
+    heads: dict[tuple[int, int], tuple[str, ...]] = {}
     for score, name in NAMES.items():
         for layer, head in np.argwhere(getattr(scores, score) > THRESHOLD).tolist():
-            found[layer, head] = (*found.get((layer, head), ()), name)
-    return found
+            heads[layer, head] = (*heads.get((layer, head), ()), name)
+    return heads

@@ -9,8 +9,9 @@ from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.language_modelling.head_scores import HeadScores, head_scores
 from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
+from transformer.language_modelling.tracing import trace_continuation, trace_reading, trace_text
 from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
 from transformer.values.run import Run
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation
@@ -71,7 +72,8 @@ class UnmaskedRun(Run[Trace]):
         return (self.continued,)
 
     def compute(self, runs: LanguageModel, traced: TracedTranslation) -> Trace:
-        return trace_unmasked(runs, traced.trace)
+        ids = [token.id for token in traced.trace.predicted_tokens]
+        return trace_reading(runs, ids, interventions=Interventions(decoder_mask=False))
 
 
 @dataclass(frozen=True)

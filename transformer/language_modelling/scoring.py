@@ -10,7 +10,7 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.transformer import Transformer
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.tokens import Token
 
@@ -20,7 +20,7 @@ class TextScore:
     """Log-probabilities that a language model assigns to a text.
 
     Attributes:
-        text: text as typed, without unpaired surrogates (`transformer.text.normalisation.valid`).
+        text: text as typed, without unpaired surrogates (`transformer.text.normalisation.replace_surrogates`).
         tokens: N tokens of the text.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
@@ -66,7 +66,7 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
     Raises:
         TextError: the text is empty, or has more tokens than the model has learned positions.
     """
-    text = valid(text)
+    text = replace_surrogates(text)
     tokens = tokenizer.encode(text, end=False)
     if not tokens:
         raise TextError("There is no text: type at least one character.")
@@ -74,5 +74,5 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
     read = torch.cat([ids.new_tensor([model.symbols.start]), ids[:-1]])
     with torch.inference_mode():
         log_probs = model(None, read[None])[0].double().log_softmax(dim=-1)
-    taken = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
-    return TextScore(text, tokens, taken.cpu().numpy())
+    token_log_probs = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
+    return TextScore(text, tokens, token_log_probs.cpu().numpy())

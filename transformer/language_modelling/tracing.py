@@ -8,6 +8,7 @@ import torch
 
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.decoding.constraints import Constraints
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.reading import Reader
 from transformer.decoding.texts import MAX_CHARACTERS, MAX_TOKENS
 from transformer.errors import TextError
@@ -16,14 +17,15 @@ from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.sites import HookFunctions
 from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, TracedTranslation
 
 
-def most_tokens(loaded: LanguageModel) -> int:
+def max_tokens(loaded: LanguageModel) -> int:
     """Return the maximum number of tokens in a traced text, without the start symbol."""
     limit = loaded.model.config.position_limit
     # The start symbol takes one of the learned positions.
@@ -36,9 +38,9 @@ def check_length(loaded: LanguageModel, text: str) -> None:
     Raises:
         TextError: the text is too long; the message states the length and the limit.
     """
-    most = most_tokens(loaded)
+    most = max_tokens(loaded)
     # Tokenizing a very long text would take seconds, so count its characters instead.
-    tokens = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
+    tokens = len(loaded.tokenizer.encode(replace_surrogates(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if tokens is None or tokens > most:
         length = f"{tokens:,} tokens" if tokens else f"{len(text):,} characters"
         raise TextError(
@@ -109,27 +111,46 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
     check_length(loaded, text)
     with device_errors_explained(loaded.device), torch.inference_mode():
         score = score_text(loaded.model, loaded.tokenizer, text)
-        return score, _read(_reader(loaded), [token.id for token in score.tokens])
+    return score, trace_reading(loaded, [token.id for token in score.tokens])
 
 
-def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
-    """Rerun the model on a traced text without the causal mask, so that every query sees later tokens.
+def trace_reading(
+    loaded: LanguageModel,
+    text: str | Sequence[int],
+    *,
+    interventions: Interventions = AS_TRAINED,
+    hooks: HookFunctions | None = None,
+) -> Trace:
+    """Return the trace, with details, of a language model that reads a text.
 
     Args:
-        loaded: language model that produced the trace, with full attention.
-        trace: trace of the text.
+        loaded: the model, with full attention.
+        text: at least one token, as text or as ids without the start symbol.
+        interventions: interventions to run the model with. There is no source to hide, and no mean outputs of heads.
+        hooks: functions that read and change values of the model, by site (docs/hooks.md).
 
     Raises:
+        TextError: the text is empty or too long.
+        InterventionError: the interventions or hooks do not fit the model.
         DeviceError: the device ran out of memory.
     """
+    if isinstance(text, str):
+        check_length(loaded, text)
+        text = [token.id for token in loaded.tokenizer.encode(replace_surrogates(text), end=False)]
+    if not text:
+        raise TextError("There is no text: type at least one character.")
     with device_errors_explained(loaded.device), torch.inference_mode():
-        reader = _reader(loaded, Interventions(decoder_mask=False))
-        return _read(reader, [token.id for token in trace.predicted_tokens])
+        return _read(_reader(loaded, interventions, hooks), text)
 
 
-def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) -> Reader:
+def _reader(
+    loaded: LanguageModel, interventions: Interventions = AS_TRAINED, hooks: HookFunctions | None = None
+) -> Reader:
+    """Return a `Reader` that records all activations of a language model."""
     model = loaded.model
-    cache = model.start_cache(edits=edits_of([interventions], model.config))
+    interventions.check(model.config, 0)
+    replacements = HeadReplacements(model, None, ())
+    cache = model.start_cache(edits=edits_of([interventions], model.config, replacements, loaded.device, hooks))
     return Reader(model, loaded.tokenizer, "", (), cache, interventions, Recorder(details=True), loaded.version)
 
 

@@ -31,13 +31,13 @@ def read_document(text: str) -> dict[str, Any]:
         raise LessonError(
             f"the file is not TOML: {error}; put texts in quotes, and begin each step with [[steps]]"
         ) from error
-    left: list[object] = [document]
-    while left:
-        value = left.pop()
+    pending: list[object] = [document]
+    while pending:
+        value = pending.pop()
         if isinstance(value, dict):
-            left += value.values()
+            pending += value.values()
         elif isinstance(value, list):
-            left += value
+            pending += value
         elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
             raise LessonError(
                 f"the file has a number out of bounds; use numbers from {-MAX_NUMBER:,} to {MAX_NUMBER:,}"

@@ -33,11 +33,11 @@ JOBS = {
     "certain": "confidence",
 }
 # Attending to later tokens, a job that decoder heads can do only without the mask.
-LATER = "later"
+LATER_TOKENS = "later"
 HEAD_RULES = f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 # 1-based number of a decoding step.
-STEP = re.compile(r"[1-9][0-9]{0,5}")
-NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
+STEP_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+HEAD_NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
 
 
@@ -94,7 +94,7 @@ class Evidence:
             raise LessonError("the model has no learning curve: train it here, or use a model that was trained here")
         return self.runs.curve
 
-    def of(self, sentence: str) -> Evidence:
+    def for_sentence(self, sentence: str) -> Evidence:
         """Return the evidence for another sentence, with the same model."""
         return Evidence(self.runs, sentence)
 
@@ -125,7 +125,7 @@ class Evidence:
         Raises:
             LessonError: heads of this attention kind have no such job.
         """
-        if job != LATER:
+        if job != LATER_TOKENS:
             return self.metric(kind, JOBS[job], interventions=interventions)
         if kind != "decoder":
             raise LessonError(f"nothing is hidden from heads of the kind {kind}, so they have no job {quoted(job)}")
@@ -146,7 +146,7 @@ class Evidence:
                 raise LessonError(f"two English words, as in {quoted(rule)}, find a head only in the encoder")
             row, column = self.row(kind, one, (0, 0)), self.column(kind, other)
             return _largest(self.view(kind).weights[:, :, row, column])
-        if numbers := NUMBERS.fullmatch(rule):
+        if numbers := HEAD_NUMBERS.fullmatch(rule):
             layer, head = int(numbers[1]), int(numbers[2])
             if 1 <= layer <= layers and 1 <= head <= heads:
                 return layer - 1, head - 1
@@ -167,9 +167,14 @@ class Evidence:
             return _index(word, row_names(view), self.sentence)
         if kind == "cross":
             return int(view.weights[*head, :, self.column(kind, word)].argmax())
-        if not STEP.fullmatch(word) or int(word) > len(view.axes.rows):
+        if not STEP_NUMBER.fullmatch(word) or int(word) > len(view.axes.rows):
             raise LessonError(f"there is no step {quoted(word)}: this translation has steps 1 to {len(view.axes.rows)}")
         return int(word) - 1
+
+    def at_row(self, kind: Kind, head: str, row: str) -> tuple[int, int, int]:
+        """Return the 0-based layer and head that a rule selects, and the position of the row word's first token."""
+        layer, number = at = self.head(kind, head)
+        return layer, number, self.view(kind).axes.row_positions[self.row(kind, row, at)][0]
 
     def column(self, kind: Kind, word: str) -> int:
         """Return the column index of an English word, in encoder attention or cross-attention.

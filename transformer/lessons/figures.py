@@ -9,15 +9,15 @@ from typing import Any
 from transformer.errors import LessonError
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.document import quoted
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.lessons.tables import TABLES
 from transformer.values.trace import KINDS
 
 
 def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
-    given = list(signature(TABLES[show]).parameters.values())[1:]
-    needed = frozenset(one.name for one in given if one.default is Parameter.empty)
-    return needed, frozenset(one.name for one in given) - needed
+    arguments = list(signature(TABLES[show]).parameters.values())[1:]
+    needed = frozenset(argument.name for argument in arguments if argument.default is Parameter.empty)
+    return needed, frozenset(argument.name for argument in arguments) - needed
 
 
 # Figures that a step can show, each with its required and its optional parameters.
@@ -44,7 +44,7 @@ FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] =
     "temperature": float,
     "bars": tuple(JOBS),
     "of": tuple(JOBS),
-    "job": (*JOBS, LATER),
+    "job": (*JOBS, LATER_TOKENS),
     "word": str,
     "column": str,
     "than": str,
@@ -85,18 +85,18 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
     return figure["show"], parameters
 
 
-def _check_value(said: str, value: object, wanted: type[str] | type[float] | tuple[str, ...] | range) -> None:
+def _check_value(what: str, value: object, wanted: type[str] | type[float] | tuple[str, ...] | range) -> None:
     if isinstance(wanted, tuple):
         if value not in wanted:
-            raise LessonError(f"{said} one of: {', '.join(wanted)}")
+            raise LessonError(f"{what} one of: {', '.join(wanted)}")
     elif isinstance(wanted, range):
         if type(value) is not int or value not in wanted:
-            raise LessonError(f"{said} a whole number from {wanted[0]:,} to {wanted[-1]:,}")
+            raise LessonError(f"{what} a whole number from {wanted[0]:,} to {wanted[-1]:,}")
     elif wanted is float:
         if type(value) not in (int, float):
-            raise LessonError(f"{said} a number")
+            raise LessonError(f"{what} a number")
     elif type(value) is not str:
-        raise LessonError(f"{said} a text")
+        raise LessonError(f"{what} a text")
 
 
 def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -> None:

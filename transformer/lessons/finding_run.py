@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer.lessons.claims.registry import Finding, Value, measured
+from transformer.lessons.claims.registry import Finding, Value, measure_claim
 from transformer.lessons.evidence import Evidence
 from transformer.running.remembered_runs import ModelRuns
 from transformer.values.run import Run, Stated
@@ -29,7 +29,7 @@ class FindingRun(Run[Finding]):
     message = "Measuring …"
 
     def compute(self, runs: ModelRuns) -> Finding:
-        return measured(self.claim, dict(self.parameters), Evidence(runs, self.sentence))
+        return measure_claim(self.claim, dict(self.parameters), Evidence(runs, self.sentence))
 
     def states(self, result: Finding) -> Mapping[str, Stated]:
         return result.values

@@ -9,8 +9,8 @@ from transformer.files.paths import ASSETS
 from transformer.files.small_files import read_small
 from transformer.lessons.document import read_document
 
-SHIPPED = ASSETS / "lessons"
-OWN = Path("lessons")
+SHIPPED_FOLDER = ASSETS / "lessons"
+OWN_FOLDER = Path("lessons")
 ID = re.compile("[a-z][a-z0-9_]{0,59}")
 # Maximum number of steps in a lesson, and maximum size of a lesson file in bytes.
 MAX_STEPS, MAX_BYTES = 7, 50_000
@@ -26,7 +26,7 @@ def lesson_files() -> dict[str, Path]:
 
     If a teacher's lesson has the id of a built-in lesson, only the built-in lesson is returned.
     """
-    paths = [*sorted(SHIPPED.glob("*.toml")), *sorted(OWN.glob("*.toml"))]
+    paths = [*sorted(SHIPPED_FOLDER.glob("*.toml")), *sorted(OWN_FOLDER.glob("*.toml"))]
     files: dict[str, Path] = {}
     for path in paths:
         if ID.fullmatch(id_of(path)):

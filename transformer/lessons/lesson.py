@@ -220,10 +220,10 @@ def _check_texts(where: str, step: LessonStep) -> None:
             raise LessonError(f"{where}: {what} {count} words; at most {MAX_WORDS} are on the screen at once")
     for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal, *step.quoted_places):
         try:
-            asked = names(text)
+            quoted_names = names(text)
         except LessonError as error:
             raise LessonError(f"{where}: {error}") from error
-        if unknown := asked - set(values):
+        if unknown := quoted_names - set(values):
             raise LessonError(
                 f"{where}: there is no value {', '.join(sorted(unknown))}; the claim {step.claim} has: "
                 f"{', '.join(values)}"
@@ -274,15 +274,15 @@ def _check_next(where: str, step: LessonStep) -> None:
 
 
 def _call(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    called = step.get("claim")
-    if not isinstance(called, dict) or not isinstance(called.get("name"), str):
+    claim = step.get("claim")
+    if not isinstance(claim, dict) or not isinstance(claim.get("name"), str):
         raise LessonError(f'{where}: the claim is missing; write one such as claim = {{ name = "head_count" }}')
-    parameters = {key: value for key, value in called.items() if key != "name"}
+    parameters = {key: value for key, value in claim.items() if key != "name"}
     try:
-        check_call(called["name"], parameters)
+        check_call(claim["name"], parameters)
     except LessonError as error:
         raise LessonError(f"{where}: {error}") from error
-    return called["name"], parameters
+    return claim["name"], parameters
 
 
 def _carried_by(where: str, step: dict[str, Any]) -> dict[str, str]:

@@ -15,13 +15,13 @@ from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import Evidence, column_names, name, row_names
 from transformer.lessons.lesson import LessonStep
 from transformer.lessons.tables import TABLES, Table
-from transformer.lessons.template import filled, names
+from transformer.lessons.template import fill, names
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind
 
 # Relative tolerance within which two numbers count as equal. The absolute tolerance is a tenth as large.
-CLOSE = 1e-3
+TOLERANCE = 1e-3
 # Names of the two values that identify a figure's head.
 HEAD = ("layer", "head")
 
@@ -58,7 +58,7 @@ def places_of(
     return _table_places(TABLES[show](evidence, **figure))
 
 
-def uncarried(
+def values_not_shown(
     step: LessonStep, finding: Finding, places: Mapping[str, FigureValue], head: tuple[int, int] | None
 ) -> list[str]:
     """Return a message for each value that an answer mentions but the figure does not show, with advice to the author.
@@ -71,13 +71,14 @@ def uncarried(
     """
     wrong, carried, labels = [], set[str](), set[Value]()
     for value, template in step.carried_by.items():
-        at = filled(template, finding.values)
+        at = fill(template, finding.values)
         if at not in places:
-            wrong.append(f"carried_by places {value} at {at!r}, but there is no such place; {_some(places)}")
-        elif not _same(finding.values[value], places[at]):
+            wrong.append(f"carried_by places {value} at {at!r}, but there is no such place; {_list_places(places)}")
+        elif not _is_equal(finding.values[value], places[at]):
             wrong.append(
-                f"carried_by places {value} at {at!r}, but the claim measures {_shown(finding.values[value])} and the "
-                f"figure shows {_shown(places[at].value)}"
+                f"carried_by places {value} at {at!r}, but the claim measures {_format_value(finding.values[value])} "
+                "and the "
+                f"figure shows {_format_value(places[at].value)}"
             )
         else:
             carried |= {value, *names(template)}
@@ -86,9 +87,9 @@ def uncarried(
     carried |= {each for each, value in finding.values.items() if step.figure.get(each) == value}
     if head is not None and tuple(finding.values.get(each) for each in HEAD) == (head[0] + 1, head[1] + 1):
         carried |= set(HEAD)
-    said = names(step.reveal) - names(step.look_for) - names(step.question)
-    said |= {step.guess} if step.guess else names(step.answer)
-    missing = sorted(said - carried - set(step.carried_by))
+    quoted_names = names(step.reveal) - names(step.look_for) - names(step.question)
+    quoted_names |= {step.guess} if step.guess else names(step.answer)
+    missing = sorted(quoted_names - carried - set(step.carried_by))
     if missing:
         wrong.append(
             f"nothing says where the figure shows {', '.join(missing)}, which the answer names; "
@@ -100,26 +101,28 @@ def uncarried(
 
 
 def _advice(value: str, measured: Value, places: Mapping[str, FigureValue]) -> str:
-    found = [at for at, place in places.items() if _same(measured, place)]
-    if not found:
-        return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
+    matching = [at for at, place in places.items() if _is_equal(measured, place)]
+    if not matching:
+        return f"no place of it shows {value}, {_format_value(measured)}: choose another figure, or do not name it"
     # Prefer a place whose name contains the value's name.
-    return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
+    return f"add its place to carried_by, such as {value} = {min(matching, key=lambda at: value not in at)!r}"
 
 
-def _same(value: Value, place: FigureValue) -> bool:
+def _is_equal(value: Value, place: FigureValue) -> bool:
     if isinstance(value, str):
         return value in (place.value, *place.labels)
-    return not isinstance(place.value, str) and bool(np.isclose(value, place.value, rtol=CLOSE, atol=CLOSE / 10))
+    return not isinstance(place.value, str) and bool(
+        np.isclose(value, place.value, rtol=TOLERANCE, atol=TOLERANCE / 10)
+    )
 
 
-def _shown(value: Value) -> str:
+def _format_value(value: Value) -> str:
     return repr(value) if isinstance(value, str) else f"{value:.4g}"
 
 
-def _some(places: Mapping[str, FigureValue]) -> str:
-    listed = list(places)
-    return f"its places are: {', '.join(map(repr, listed[:6]))}" + (" …" if len(listed) > 6 else "")
+def _list_places(places: Mapping[str, FigureValue]) -> str:
+    names = list(places)
+    return f"its places are: {', '.join(map(repr, names[:6]))}" + (" …" if len(names) > 6 else "")
 
 
 def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, FigureValue]:
@@ -160,23 +163,23 @@ def _cells(view: View, weights: np.ndarray) -> dict[str, FigureValue]:
     places: dict[str, FigureValue] = {}
     columns = column_names(view)
     for number, row in enumerate(row_names(view)):
-        for called in (row, f"step {number + 1}"):
-            places.setdefault(f"sum of {called}", FigureValue(float(weights[number].sum()), (row,)))
-            places.setdefault(f"cells of {called}", FigureValue(int(view.mask[number].sum()), (row,)))
+        for row_name in (row, f"step {number + 1}"):
+            places.setdefault(f"sum of {row_name}", FigureValue(float(weights[number].sum()), (row,)))
+            places.setdefault(f"cells of {row_name}", FigureValue(int(view.mask[number].sum()), (row,)))
             for column, weight in zip(columns, weights[number], strict=True):
-                places.setdefault(f"{called} -> {column}", FigureValue(float(weight), (row, column)))
+                places.setdefault(f"{row_name} -> {column}", FigureValue(float(weight), (row, column)))
     return places
 
 
 def _table_places(table: Table) -> dict[str, FigureValue]:
     places = {total: FigureValue(value, (total,)) for total, value in table.totals.items()}
     for row, label in enumerate(table.labels):
-        called = _label(label, table.text)
+        row_label = _label(label, table.text)
         for title, values in table.columns.items():
-            place = FigureValue(values[row], (called, title))
-            places.setdefault(f"{called} / {title}", place)
+            place = FigureValue(values[row], (row_label, title))
+            places.setdefault(f"{row_label} / {title}", place)
             if len(table.columns) == 1:
-                places.setdefault(called, place)
+                places.setdefault(row_label, place)
     return places
 
 

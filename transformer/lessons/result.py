@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from transformer.errors import AtlasError, LessonError
-from transformer.lessons.claims import Finding, measured
+from transformer.lessons.claims import Finding, measure_claim
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.figures import check_figure
 from transformer.lessons.lesson import Lesson, LessonStep
-from transformer.lessons.places import places_of, uncarried
-from transformer.lessons.template import filled
+from transformer.lessons.places import places_of, values_not_shown
+from transformer.lessons.template import fill
 from transformer.running.remembered_runs import ModelRuns
 
 
@@ -42,7 +42,7 @@ def finding_of(step: LessonStep, runs: ModelRuns) -> Finding:
     Raises:
         LessonError: the claim cannot be measured on the step's sentence.
     """
-    return measured(step.claim, step.parameters, Evidence(runs, step.sentence))
+    return measure_claim(step.claim, step.parameters, Evidence(runs, step.sentence))
 
 
 def question_of(step: LessonStep, finding: Finding) -> Question:
@@ -55,24 +55,24 @@ def question_of(step: LessonStep, finding: Finding) -> Question:
         value = finding.values[step.guess]
         if isinstance(value, str):
             raise LessonError(f"guess must name a number, but {step.guess} is the text {value!r}")
-        whole = isinstance(value, int) and not step.percent
-        return Question((), 0, 100 * value if step.percent else float(value), step.percent, whole)
-    texts = [filled(choice, finding.values) for choice in step.choices]
-    right = filled(step.answer, finding.values) if step.answer else ""
+        is_whole = isinstance(value, int) and not step.percent
+        return Question((), 0, 100 * value if step.percent else float(value), step.percent, is_whole)
+    texts = [fill(choice, finding.values) for choice in step.choices]
+    right = fill(step.answer, finding.values) if step.answer else ""
     if texts.count(right) > 1:
         raise LessonError(f"two choices read {right!r}, which is the answer: change one of them")
     if right and right not in texts:
         raise LessonError(f"the answer is {right!r}, which is not among the choices: {', '.join(texts)}")
-    shown = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
-    if step.question and len(shown) < 2:
+    choices = tuple(sorted(dict.fromkeys(texts), key=str.casefold))
+    if step.question and len(choices) < 2:
         raise LessonError(f"all choices read {right!r}")
-    return Question(shown, shown.index(right) if right else 0)
+    return Question(choices, choices.index(right) if right else 0)
 
 
 def figure_of(step: LessonStep, finding: Finding) -> dict[str, Any]:
     """Return the parameters of a step's figure, with measured values filled in where texts quote values."""
     return {
-        name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
+        name: fill(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
     }
 
 
@@ -109,30 +109,34 @@ def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
             finding = finding_of(step, runs)
             question_of(step, finding)
             for text in (step.look_for, step.question, step.reveal):
-                filled(text, finding.values)
+                fill(text, finding.values)
             if not finding.holds:
-                broken.append(f"step {number}, {what}: it does not hold on this model; measured: {_written(finding)}")
+                broken.append(
+                    f"step {number}, {what}: it does not hold on this model; measured: {_list_values(finding)}"
+                )
             what = f"figure {step.show}"
-            for shown in filter(None, (step, with_map_before(step))):
-                _check_figure(shown, finding, Evidence(runs, step.sentence))
+            for step_shown in filter(None, (step, with_map_before(step))):
+                _check_figure(step_shown, finding, Evidence(runs, step.sentence))
         # An input that the model rejects, such as a sentence that is too long, is also an error in the lesson.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
     return broken
 
 
-def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
+def values_not_in_figures(lesson: Lesson, runs: ModelRuns) -> list[str]:
     """Return a message for each value that an answer mentions but the figure does not show.
 
     The lesson must have no other errors.
     """
-    found = []
+    messages = []
     for number, step in enumerate(lesson.steps, 1):
         finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)
         head = opened_head(step, finding, evidence) if "head" in step.figure else None
         places = places_of(step.show, figure_of(step, finding), evidence, head)
-        found += [f"step {number}, figure {step.show}: {one}" for one in uncarried(step, finding, places, head)]
-    return found
+        messages += [
+            f"step {number}, figure {step.show}: {message}" for message in values_not_shown(step, finding, places, head)
+        ]
+    return messages
 
 
 def _check_figure(step: LessonStep, finding: Finding, evidence: Evidence) -> None:
@@ -144,7 +148,7 @@ def _check_figure(step: LessonStep, finding: Finding, evidence: Evidence) -> Non
             evidence.row(figure["kind"], figure["row"], head)
 
 
-def _written(finding: Finding) -> str:
+def _list_values(finding: Finding) -> str:
     return ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in finding.values.items()

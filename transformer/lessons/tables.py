@@ -15,31 +15,31 @@ from transformer.analysis.view import axes_of
 from transformer.backpropagation.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
-from transformer.lessons.claims.attribution import named_for_all, named_words
+from transformer.lessons.claims.attribution import compare_for_sentence, compare_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
 from transformer.lessons.claims.decoding import beam_and_greedy, samples
-from transformer.lessons.claims.learning import MAX_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.learning import MAX_LOSS, recorded_losses, recorded_scores
 from transformer.lessons.claims.patching import (
     changed_position,
-    compared,
-    looks_most,
-    patched_places,
-    strongest,
-    words_of,
+    effects_by_place,
+    minimal_pair,
+    most_attending_head,
+    strongest_head,
+    token_names,
 )
 from transformer.lessons.claims.paths import cut_paths, path_ranks
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.tokens import Token
 from transformer.values.trace import KINDS, Kind
 from transformer.values.translation import Translation
 
-WHOLE = "the whole translation"
+WHOLE_TRANSLATION = "the whole translation"
 # The model counts as trained once its chrF reaches this fraction of the best chrF.
-LEARNED = 0.9
+LEARNED_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
     return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
 
 
-def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
+def removal_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> tuple[str, Interventions]:
     """Return a figure title and the interventions for switching off one model part or one head."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
@@ -83,8 +83,7 @@ def without_of(evidence: Evidence, part: str, kind: Kind, head: str | None) -> t
 
 def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of query times key, scaled score and weight for each position, in one row of a map."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ query[row_at]
@@ -120,8 +119,7 @@ def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
 
 def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     """Table of value vectors times their attention weights, one row per position, with their sum as the last row."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
     brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)
@@ -129,7 +127,10 @@ def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
     return Table(
         "weight × value of",
         (*axes.columns, "the sum"),
-        {str(at + 1): [*brought[:, at].tolist(), float(brought[:, at].sum())] for at in range(brought.shape[1])},
+        {
+            str(index + 1): [*brought[:, index].tolist(), float(brought[:, index].sum())]
+            for index in range(brought.shape[1])
+        },
         {"numbers in each row": brought.shape[1], "values added up": len(brought)},
         axes.column_text,
     )
@@ -142,7 +143,7 @@ def _numbers(evidence: Evidence, word: str, other: str) -> Table:
         "the word in",
         (evidence.sentence, other),
         {
-            **{f"number {at + 1}": [float(first[at]), float(second[at])] for at in range(len(first))},
+            **{f"number {index + 1}": [float(first[index]), float(second[index])] for index in range(len(first))},
             "alike": [alike, alike],
         },
         percent=("alike",),
@@ -173,7 +174,7 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
-        name, interventions = without_of(evidence, part, kind, head)
+        name, interventions = removal_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_tokens != trace.predicted_tokens:
             # The model may have split a word differently from the tokenizer. Tokenize the translation again, so that
@@ -188,9 +189,13 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     totals: dict[str, Value] = {}
     if len(columns) > 1:
         before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
-        totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
+        totals = {f"{WHOLE_TRANSLATION} is": "less likely" if after < before else "more likely"}
     return Table(
-        "token written", (*((token,) for token in trace.predicted_tokens), WHOLE), columns, totals, trace.target_text
+        "token written",
+        (*((token,) for token in trace.predicted_tokens), WHOLE_TRANSLATION),
+        columns,
+        totals,
+        trace.target_text,
     )
 
 
@@ -199,17 +204,19 @@ def _translations(evidence: Evidence, beam_size: int = 4, temperature: int | flo
     if not temperature:
         greedy, beam = beam_and_greedy(evidence, beam_size)
         verdict = "the same" if beam.text == greedy.text else "another"
-        return _written({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
-    found = samples(evidence, temperature, count)
-    often = Counter(one.text for one in found)
-    drawn = {text: next(one for one in found if one.text == text) for text in often}
+        return _count_translations({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
+    translations = samples(evidence, temperature, count)
+    often = Counter(translation.text for translation in translations)
+    by_text = {text: next(translation for translation in translations if translation.text == text) for text in often}
     rows = {"greedy": beam_and_greedy(evidence, 1)[0]} | {
-        f"sample {number}": one for number, one in enumerate(drawn.values(), 1)
+        f"sample {number}": translation for number, translation in enumerate(by_text.values(), 1)
     }
-    return _written(rows, {"samples": count, "different samples": len(drawn)}, often)
+    return _count_translations(rows, {"samples": count, "different samples": len(by_text)}, often)
 
 
-def _written(rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None) -> Table:
+def _count_translations(
+    rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None
+) -> Table:
     columns: dict[str, Sequence[Value]] = {"translation": [one.text for one in rows.values()]}
     if often is not None:
         columns["drawn"] = [
@@ -223,14 +230,14 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
     """Table of each position's mean attention weight and mean share of the head's output."""
     layer, number = evidence.head(kind, head)
     trace = evidence.trace(details=True)
-    found = contributions(trace, evidence.runs.weights(), kind, layer)
-    norms = found.head_norms()[number]
+    layer_terms = contributions(trace, evidence.runs.weights(), kind, layer)
+    norms = layer_terms.head_norms()[number]
     axes = axes_of(trace, kind)
     return Table(
         "looked at",
         axes.columns,
         {
-            "share of the attention": found.weights[number].mean(axis=0).tolist(),
+            "share of the attention": layer_terms.weights[number].mean(axis=0).tolist(),
             "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
         },
         text=axes.column_text,
@@ -239,10 +246,10 @@ def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
 
 def _learning(evidence: Evidence, until: int = 0) -> Table:
     """Table of learning curve milestones: first and last losses, and the steps with 90% and 100% of the best chrF."""
-    training, held_out = noted_losses(evidence, until)
-    scores = noted_scores(evidence)
+    training, held_out = recorded_losses(evidence, until)
+    scores = recorded_scores(evidence)
     best = max(score for _, score in scores)
-    learned = next((one for one in scores if one[1] >= LEARNED * best), scores[-1])
+    learned = next((one for one in scores if one[1] >= LEARNED_SHARE * best), scores[-1])
     rows = {
         "first noted in training": (*training, nan),
         "first of sentences held out": (*held_out[0], nan),
@@ -302,36 +309,36 @@ def _needed(evidence: Evidence) -> Table:
 
     The table also has the probability of the translated word when either source word is hidden.
     """
-    found = named_words(evidence)
+    comparisons = compare_words(evidence)
     return Table(
         "word written",
-        tuple(one.word for one in found),
+        tuple(comparison.word for comparison in comparisons),
         {
-            "probability": [one.probability for one in found],
-            "looks most at": [one.looked_at for one in found],
-            "without that": [one.without(one.cost) for one in found],
-            "needs most": [one.needed for one in found],
-            "without it": [one.without(one.needed_cost) for one in found],
-            "": ["same" if one.agree else "differ" for one in found],
+            "probability": [comparison.probability for comparison in comparisons],
+            "looks most at": [comparison.looked_at for comparison in comparisons],
+            "without that": [comparison.without(comparison.cost) for comparison in comparisons],
+            "needs most": [comparison.needed for comparison in comparisons],
+            "without it": [comparison.without(comparison.needed_cost) for comparison in comparisons],
+            "": ["same" if comparison.agree else "differ" for comparison in comparisons],
         },
-        {"the same word": sum(one.agree for one in found), "words": len(found)},
+        {"the same word": sum(comparison.agree for comparison in comparisons), "words": len(comparisons)},
         percent=("probability", "without that", "without it"),
     )
 
 
 def _named(evidence: Evidence) -> Table:
     """Table of source words, with each word's share of the attention and the cost of hiding the word."""
-    found = named_for_all(evidence)
+    comparison = compare_for_sentence(evidence)
     return Table(
         "word hidden",
-        tuple(found.words[at] for at in found.order),
+        tuple(comparison.words[at] for at in comparison.order),
         {
-            "place": list(range(1, len(found.order) + 1)),
-            "falls by, nats": [float(found.costs[at]) for at in found.order],
-            "share of the attention": [float(found.weights[at]) for at in found.order],
+            "place": list(range(1, len(comparison.order) + 1)),
+            "falls by, nats": [float(comparison.costs[at]) for at in comparison.order],
+            "share of the attention": [float(comparison.weights[at]) for at in comparison.order],
         },
-        {"words": len(found.words)},
-        marked=found.words[found.looked_at],
+        {"words": len(comparison.words)},
+        marked=comparison.words[comparison.looked_at],
     )
 
 
@@ -373,7 +380,7 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 def _future(evidence: Evidence) -> Table:
     """Table of the fraction of attention that each decoder head gives to later tokens when the mask is removed."""
-    return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
+    return _tiles({"to later tokens": {"decoder": evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)}})
 
 
 def _longest(evidence: Evidence, kind: Kind) -> Table:
@@ -383,20 +390,20 @@ def _longest(evidence: Evidence, kind: Kind) -> Table:
 
 def _path_sums(evidence: Evidence, step: int) -> Table:
     """Table of the two summands of a token's logit difference: the sum of all paths, and the biases."""
-    found = cut_paths(evidence, step)
+    cut = cut_paths(evidence, step)
     return Table(
-        "part", ("all paths", "biases", "together"), {"logits": [found.paths, found.biases, found.paths + found.biases]}
+        "part", ("all paths", "biases", "together"), {"logits": [cut.paths, cut.biases, cut.paths + cut.biases]}
     )
 
 
 def _cut_paths(evidence: Evidence, step: int) -> Table:
     """Table of the largest direct paths to a token, with the predicted and measured effects of cutting each path."""
-    found = cut_paths(evidence, step)
+    cut = cut_paths(evidence, step)
     return Table(
         "path from",
-        found.names,
-        {"predicted": found.predicted.tolist(), "measured": found.measured.tolist()},
-        {"paths": len(found.names)},
+        cut.names,
+        {"predicted": cut.predicted.tolist(), "measured": cut.measured.tolist()},
+        {"paths": len(cut.names)},
     )
 
 
@@ -429,13 +436,13 @@ def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = 
 
 def _patched(evidence: Evidence, other: str) -> Table:
     """Table of the effects of patching several model parts between the lesson's sentence and another one."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
-    (layer, head), (_, _, weight) = strongest(evidence, at), looks_most(at, changed_position(at))
+    at = minimal_pair(evidence, other)
+    effects = effects_by_place(evidence, at)
+    (layer, head), (_, _, weight) = strongest_head(evidence, at), most_attending_head(at, changed_position(at))
     return Table(
         "taken from the other sentence",
-        tuple(found),
-        {"needed": [needed for needed, _ in found.values()], "enough": [enough for _, enough in found.values()]},
+        tuple(effects),
+        {"needed": [needed for needed, _ in effects.values()], "enough": [enough for _, enough in effects.values()]},
         {
             "layer of the largest effect": layer + 1,
             "head of the largest effect": head + 1,
@@ -446,14 +453,14 @@ def _patched(evidence: Evidence, other: str) -> Table:
 
 def _preferred(evidence: Evidence, other: str, step: int) -> Table:
     """Table of two sentences, with how strongly each prefers one next token to another."""
-    at = compared(evidence, other, step)
-    found = evidence.runs.get(PatchRun(at.question, ()))
-    word, instead = words_of(evidence, at)
+    at = minimal_pair(evidence, other, step)
+    contrasts = evidence.runs.get(PatchRun(at.question, ()))
+    word, instead = token_names(evidence, at)
     return Table(
         "sentence",
         (evidence.sentence, other),
-        {f"logit of {word} minus that of {instead}": [found.run, found.other]},
-        {"difference": abs(found.other - found.run)},
+        {f"logit of {word} minus that of {instead}": [contrasts.run, contrasts.other]},
+        {"difference": abs(contrasts.other - contrasts.run)},
     )
 
 

@@ -27,7 +27,7 @@ def names(text: str) -> set[str]:
     return {name for _, name, _ in _parts(text) if name is not None}
 
 
-def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
+def fill(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
     """Fill measured values into a text.
 
     Args:
@@ -39,7 +39,7 @@ def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = 
         LessonError: a value with a number format is not a number.
     """
     return "".join(
-        literal + ("" if name is None else mark(_written(name, form, values[name])))
+        literal + ("" if name is None else mark(_format_value(name, form, values[name])))
         for literal, name, form in _parts(text)
     )
 
@@ -56,7 +56,7 @@ def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
         yield literal, name, form or ""
 
 
-def _written(name: str, form: str, value: Value) -> str:
+def _format_value(name: str, form: str, value: Value) -> str:
     if form and isinstance(value, str):
         raise LessonError(f"{{{name}:{form}}} needs a number, but {name} is a text: write {{{name}}}")
     if isinstance(value, str):

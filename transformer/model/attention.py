@@ -13,7 +13,6 @@ from transformer.model.fast.dropout import dropout as drop
 from transformer.model.hooks import NO_HOOKS, Hooks
 from transformer.model.kv_cache import KeysAndValues, LayerCache
 from transformer.model.positions import RelativePositions
-from transformer.values.kinds import Kind
 
 
 class Attention(NamedTuple):
@@ -30,11 +29,29 @@ class Attention(NamedTuple):
     output: Tensor
 
 
+class AttentionContext(NamedTuple):
+    """The inputs of one attention, apart from queries, keys and values.
+
+    Attributes:
+        mask: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything. Local
+            attention has a mask within a block, and compressed attention one over its merged positions.
+        relative: the effect of positions on queries, keys and scores; None for no effect.
+        hooks: change and record the values of this attention.
+    """
+
+    mask: Tensor | None = None
+    relative: RelativePositions | None = None
+    hooks: Hooks = NO_HOOKS
+
+
+NO_CONTEXT = AttentionContext()
+
+
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    allowed: Tensor | None = None,
+    mask: Tensor | None = None,
     *,
     dropout: float = 0.0,
     relative: RelativePositions | None = None,
@@ -46,66 +63,58 @@ def scaled_dot_product_attention(
         query: [..., T, K].
         key: [..., S, K].
         value: [..., S, K].
-        allowed: bool, broadcastable to [..., T, S]; True if the query can see the key. None allows everything.
+        mask: bool, broadcastable to [..., T, S]; True if the query can see the key. None allows everything.
         dropout: rate at which weights are dropped before they multiply the values.
         relative: adds biases to the scores.
-        hooks: change and record the values of this call.
+        hooks: change and record scores, weights and output.
     """
-    query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., T, K] x [..., K, S] -> [..., T, S]
     if relative is not None:
         scores = relative.add_biases(scores)
     scores = hooks.at("scores", scores)
-    weights = hooks.at("weights", masked_softmax(scores, allowed), allowed)
+    weights = hooks.at("weights", masked_softmax(scores, mask), mask)
     output = hooks.at("outputs", drop(weights, dropout) @ value)  # [..., T, S] x [..., S, K] -> [..., T, K]
     return Attention(scores, weights, output)
 
 
-def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    allowed: Tensor | None,
-    *,
-    dropout: float,
-    relative: RelativePositions | None,
-    hooks: Hooks,
-) -> Tensor:
+def attend(query: Tensor, key: Tensor, value: Tensor, context: AttentionContext, *, dropout: float) -> Tensor:
     """The output of `scaled_dot_product_attention`, computed by torch's fused kernel where it can and is faster.
 
     The kernel is called without position biases, and returns no scores or weights to show or change. On a CPU its
     backward pass takes longer than everything around it.
     """
+    mask, relative, hooks = context
+    query, key, value = hooks.at("queries", query), hooks.at("keys", key), hooks.at("values", value)
     trained_on_cpu = query.requires_grad and query.device.type == "cpu"
     if trained_on_cpu or relative is not None or hooks.need_weights:
         return scaled_dot_product_attention(
-            query, key, value, allowed, dropout=dropout, relative=relative, hooks=hooks
+            query, key, value, mask, dropout=dropout, relative=relative, hooks=hooks
         ).output
-    return hooks.at("outputs", F.scaled_dot_product_attention(query, key, value, allowed, dropout_p=dropout))
+    return hooks.at("outputs", F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout))
 
 
-def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax of each row over its allowed cells.
 
     Args:
         scores: [..., T, S].
-        allowed: bool, broadcastable to `scores`; True if the query can see the key. None allows everything.
+        mask: bool, broadcastable to `scores`; True if the query can see the key. None allows everything.
 
     Returns:
         Weights [..., T, S]: every row sums to 1 and masked cells are exactly 0. A row without an allowed cell is all 0
         instead of NaN.
     """
-    if allowed is None:
+    if mask is None:
         return scores.softmax(dim=-1)
     # Masked scores become the lowest finite number instead of minus infinity, so that the softmax of a row without any
     # allowed key is defined. The second fill turns that row, and every masked cell of the other rows, into exact zeros.
-    blocked = ~allowed
+    blocked = ~mask
     weights = scores.masked_fill(blocked, torch.finfo(scores.dtype).min).softmax(dim=-1)
     return weights.masked_fill(blocked, 0.0)
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention ("Attention Is All You Need", section 3.2.2).
+    """Multi-head attention of a text to itself ("Attention Is All You Need", section 3.2.2).
 
     Each head has its own queries, keys and values, which are projections of the input.
 
@@ -113,50 +122,32 @@ class MultiHeadAttention(nn.Module):
         d_model: width D.
         heads: number of heads H.
         dropout: dropout rate of the attention weights in training.
-        kind: "encoder", "decoder" or "cross"; the name of this layer's values in `Recorder`.
     """
 
-    def __init__(self, d_model: int, heads: int, *, dropout: float, kind: Kind) -> None:
+    def __init__(self, d_model: int, heads: int, *, dropout: float) -> None:
         super().__init__()
         self.heads = heads
         self.width = d_model // heads
         self.dropout = dropout
-        self.kind: Kind = kind
         # One matrix projects to queries, keys and values, so that self-attention needs one product instead of three.
         self.in_projection = nn.Linear(d_model, 3 * d_model)
         self.out_projection = nn.Linear(d_model, d_model)
-        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # outputs of each
 
-    def forward(
-        self,
-        x: Tensor,
-        allowed: Tensor | None = None,
-        *,
-        source: KeysAndValues | None = None,
-        cache: LayerCache | None = None,
-        relative: RelativePositions | None = None,
-        hooks: Hooks = NO_HOOKS,
-    ) -> Tensor:
-        """Attention of T positions to themselves and those in the cache, or to a source.
+    def forward(self, x: Tensor, context: AttentionContext = NO_CONTEXT, cache: LayerCache | None = None) -> Tensor:
+        """Attention of T positions to themselves and to the P earlier ones in the cache.
 
         Args:
             x: [B, T, D].
-            allowed: bool, broadcastable to [B, H, T, S]; True if the query can see the key. None allows everything.
-            source: projected keys and values of the source, [B, H, S, K]; None for self-attention.
-            cache: receives the keys and values of self-attention, and contains those of earlier positions.
-            relative: the effect of positions in self-attention.
-            hooks: change and record the values of the layer.
+            context: mask, positions and hooks.
+            cache: contains the keys and values of earlier positions, and receives those of x.
 
         Returns:
             Output [B, T, D].
         """
-        if source is not None:
-            query, keys_and_values = self.project_queries(x), source  # [B, T, D] -> [B, H, T, K]
-        else:
-            query, keys_and_values = self.project(x, relative)  # [B, T, D] -> [B, H, T, K], 2 x [B, H, T, K]
-            if cache is not None:
-                keys_and_values = cache.extend(keys_and_values)  # -> 2 x [B, H, P + T, K]
-        return self.attend_and_join(query, keys_and_values, allowed, relative, hooks)  # -> [B, T, D]
+        query, keys_and_values = self.project(x, context.relative)  # [B, T, D] -> [B, H, T, K], 2 x [B, H, T, K]
+        if cache is not None:
+            keys_and_values = cache.extend(keys_and_values)  # 2 x [B, H, T, K] -> 2 x [B, H, P + T, K]
+        return self.attend_and_join(query, keys_and_values, context)  # -> [B, T, D]
 
     def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
         """Project x [B, T, D] to its queries, and to its keys and values; each is [B, H, T, K].
@@ -170,38 +161,21 @@ class MultiHeadAttention(nn.Module):
         query, joined = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(joined)
 
-    def project_queries(self, x: Tensor) -> Tensor:
-        """Project x [B, T, D] to queries [B, H, T, K]."""
-        projection = self.projection_slice(self.queries)
-        return self.split_heads(F.linear(x, *projection))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
-
-    def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
-        """Project x [B, S, D] to keys and values [B, H, S, K]."""
-        projection = self.projection_slice(self.keys_and_values)
-        return KeysAndValues(self.split_heads(F.linear(x, *projection)))  # -> [B, S, 2D] -> [B, 2H, S, K]
-
     def attend_and_join(
-        self,
-        query: Tensor,
-        keys_and_values: KeysAndValues,
-        allowed: Tensor | None = None,
-        relative: RelativePositions | None = None,
-        hooks: Hooks = NO_HOOKS,
+        self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
     ) -> Tensor:
         """Attend with each head, join the outputs of the heads and project them.
 
         Args:
             query: [B, H, T, K].
             keys_and_values: [B, H, S, K] each.
-            allowed, relative, hooks: as in `forward`.
+            context: as in `forward`.
 
         Returns:
             Output [B, T, D].
         """
         keys, values = keys_and_values.split()  # 2 x [B, H, S, K]
-        rate = self.dropout if self.training else 0.0
-        hooks = hooks.of_attention(self.kind)
-        heads = attend(query, keys, values, allowed, dropout=rate, relative=relative, hooks=hooks)  # [B, H, T, K]
+        heads = attend(query, keys, values, context, dropout=self.dropout if self.training else 0.0)  # [B, H, T, K]
         return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -213,6 +187,34 @@ class MultiHeadAttention(nn.Module):
         """Undo `split_heads` for one projection: reshape x [B, H, T, K] to [B, T, D]."""
         return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
-    def projection_slice(self, part: slice) -> tuple[Tensor, Tensor]:
-        """Weight and bias of those outputs of the input projection that `part` selects."""
-        return self.in_projection.weight[part], self.in_projection.bias[part]
+
+class CrossAttention(MultiHeadAttention):
+    """Multi-head attention to another text, whose keys and values are projected once ("Attention Is All You Need",
+    section 3.2.3).
+    """
+
+    def forward(self, x: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT) -> Tensor:
+        """Attention of the positions of x [B, T, D] to keys and values [B, H, S, K]; the output is [B, T, D]."""
+        query = self.project_queries(x)  # [B, T, D] -> [B, H, T, K]
+        return self.attend_and_join(query, keys_and_values, context)  # -> [B, T, D]
+
+    def project_queries(self, x: Tensor) -> Tensor:
+        """Project x [B, T, D] to queries [B, H, T, K]."""
+        weight, bias = self.projection_of_queries()
+        return self.split_heads(F.linear(x, weight, bias))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
+
+    def project_keys_and_values(self, memory: Tensor) -> KeysAndValues:
+        """Project the encoder's output [B, S, D] to keys and values [B, H, S, K]."""
+        weight, bias = self.projection_of_keys_and_values()
+        joined = self.split_heads(F.linear(memory, weight, bias))  # [B, S, D] -> [B, S, 2D] -> [B, 2H, S, K]
+        return KeysAndValues(joined)
+
+    def projection_of_queries(self) -> tuple[Tensor, Tensor]:
+        """Weight [D, D] and bias [D] of the queries."""
+        d_model = self.in_projection.in_features
+        return self.in_projection.weight[:d_model], self.in_projection.bias[:d_model]
+
+    def projection_of_keys_and_values(self) -> tuple[Tensor, Tensor]:
+        """Weight [2D, D] and bias [2D] of the keys and values."""
+        d_model = self.in_projection.in_features
+        return self.in_projection.weight[d_model:], self.in_projection.bias[d_model:]

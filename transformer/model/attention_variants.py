@@ -11,35 +11,28 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import NO_CONTEXT, AttentionContext, MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
 from transformer.model.edits import Edits
-from transformer.model.hooks import NO_HOOKS, Hooks
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.masks import compressed_mask
-from transformer.model.positions import RelativePositions
+from transformer.model.masks import causal_mask, compressed_mask, intersect
 
 
 class LocalAttention(MultiHeadAttention):
-    """Multi-head attention within blocks of `config.block` positions; `allowed` applies to a block."""
+    """Multi-head attention within blocks of `config.block` positions; the mask applies to a block."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+        super().__init__(config.d_model, config.heads, dropout=config.dropout)
         self.block = config.block
 
     def attend_and_join(
-        self,
-        query: Tensor,
-        keys_and_values: KeysAndValues,
-        allowed: Tensor | None = None,
-        relative: RelativePositions | None = None,
-        hooks: Hooks = NO_HOOKS,
+        self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
     ) -> Tensor:
         queries = query.shape[2]
         blocks = Blocks(self.block, keys_and_values.length - queries, queries)
         query, keys_and_values = blocks.split_queries(query), blocks.split_keys_and_values(keys_and_values)
-        y = super().attend_and_join(query, keys_and_values, allowed, relative, hooks)  # [B N, H, W, K] -> [B N, W, D]
+        y = super().attend_and_join(query, keys_and_values, context)  # [B N, H, W, K] -> [B N, W, D]
         return blocks.join(y)  # -> [B, T, D]
 
 
@@ -50,19 +43,14 @@ class CompressedAttention(MultiHeadAttention):
     """
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+        super().__init__(config.d_model, config.heads, dropout=config.dropout)
         self.compression = Compression(config.d_model, config.heads, config.stride)
 
     def attend_and_join(
-        self,
-        query: Tensor,
-        keys_and_values: KeysAndValues,
-        allowed: Tensor | None = None,
-        relative: RelativePositions | None = None,
-        hooks: Hooks = NO_HOOKS,
+        self, query: Tensor, keys_and_values: KeysAndValues, context: AttentionContext = NO_CONTEXT
     ) -> Tensor:
         keys_and_values = self.compression(keys_and_values)  # [B, H, S, K] -> [B, H, C, K]
-        return super().attend_and_join(query, keys_and_values, allowed, relative, hooks)
+        return super().attend_and_join(query, keys_and_values, context)
 
 
 def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -71,7 +59,7 @@ def masked_self_attention(config: TransformerConfig) -> MultiHeadAttention:
         return LocalAttention(config)
     if config.attention == "compressed":
         return CompressedAttention(config)
-    return MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="decoder")
+    return MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout)
 
 
 def self_attention_mask(
@@ -87,7 +75,10 @@ def self_attention_mask(
             f"The {config.attention} attention of this model cannot be changed: choose a model with full attention."
         )
     if config.attention == "local":
-        return Blocks(config.block, start, queries).allowed(device)
+        return Blocks(config.block, start, queries).mask(device)
     if config.attention == "compressed":
         return compressed_mask(start + queries, config.stride, device=device)[start:]
-    return edits.allowed("decoder", queries, start + queries, device, start=start)
+    keys = start + queries
+    # A single query comes after all keys. The mask is built on the device, because training calls this at every step.
+    causal = edits.lift(causal_mask(keys, device=device)[start:]) if queries > 1 else None
+    return intersect(causal, edits.mask("decoder", queries, keys, device, start=start))

@@ -45,20 +45,20 @@ class Blocks:
         """Number W of positions in each block: `size`, or with a single block the number of positions that exist."""
         return self.size if self.count > 1 else self.start + self.queries - self.first
 
-    def allowed(self, device: torch.device) -> Tensor | None:
+    def mask(self, device: torch.device) -> Tensor | None:
         """The mask within a block, bool [queries, W]; None allows everything."""
         if self.count == 1:
             return causal_mask(self.width, device=device)[self.width - self.queries :] if self.queries > 1 else None
         return causal_mask(self.width, device=device)
 
     def split_queries(self, query: Tensor) -> Tensor:
-        """Split queries [B, H, T, K] into blocks [B N, H, W, K]; a single block has only the existing rows."""
+        """Split queries [B, H, T, K] into blocks [B N, H, W, K]; a single block has only the existing queries."""
         return query if self.count == 1 else self._split(query, self.start - self.first)
 
-    def split_keys_and_values(self, read: KeysAndValues) -> KeysAndValues:
+    def split_keys_and_values(self, keys_and_values: KeysAndValues) -> KeysAndValues:
         """Split the keys and values of all positions so far, [B, 2H, S, K], into blocks [B N, 2H, W, K]."""
-        read_here = read.joined[:, :, self.first :]
-        return KeysAndValues(read_here if self.count == 1 else self._split(read_here))
+        joined = keys_and_values.joined[:, :, self.first :]
+        return KeysAndValues(joined if self.count == 1 else self._split(joined))
 
     def join(self, y: Tensor) -> Tensor:
         """Join the results of the blocks, [B N, W, D], to those of the queries, [B, T, D]."""
@@ -83,8 +83,7 @@ class Blocks:
     def _split(self, x: Tensor, before: int = 0) -> Tensor:
         """Split x [B, H, T, K] into blocks [B N, H, W, K], padded with zeros.
 
-        No query sees zeros among the keys, because they come after all keys. `join` drops the rows of zeros among the
-        queries.
+        No query sees zeros among the keys, because they come after all keys. `join` drops the zeros among the queries.
         """
         after = self.count * self.width - before - x.shape[2]
         blocks = F.pad(x, (0, 0, before, after)).unflatten(2, (self.count, self.width))  # -> [B, H, N, W, K]

@@ -1,4 +1,4 @@
-"""Converts the interventions of a batch to tensors, which change attention and the residual stream in each row."""
+"""Converts the interventions of a batch to tensors, which change attention and the residual stream of each text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from transformer.config import TransformerConfig
-from transformer.model.masks import causal_mask
-from transformer.model.site_edits import OutputsEdit, SiteEdit, StreamEdit, VectorPatch, WeightsEdit
+from transformer.model.site_edits import HookEdit, OutputsEdit, SiteEdit, StreamEdit, VectorPatch, WeightsEdit
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Place, has_heads
+from transformer.values.sites import HookFunctions, check_sites
 
 # A tensor [B, L, H, ...] for each kind of attention.
 ByKind = Mapping[Kind, Tensor]
@@ -36,14 +36,18 @@ class Replacement(Protocol):
 
 @dataclass(frozen=True)
 class Edits:
-    """Changes to all rows of a batch, as `edits_of` makes them.
+    """Changes to a batch of texts, as `edits_of` makes them.
 
     Attributes:
-        interventions: one for each of the B rows; empty if no row has any.
+        interventions: one for each of the B texts; empty if no text has any.
         gates, sharpness: as in `OutputsEdit` and `WeightsEdit`, by kind, [B, L, H]; absent if all are 1.
         offsets: as in `OutputsEdit`, by kind, [B, L, H, 1 or P, K]; absent if all are 0.
-        positions: whether the positional encoding is added; the same for every row.
-        patches: those of each of the B rows; empty if no row has any.
+        positions: whether the positional encoding is added; the same for every text.
+        patches: those of each of the B texts; empty if no text has any.
+        hooks: functions that get the values of the whole batch after every other change, by site.
+
+    Raises:
+        InterventionError: there is no such site.
     """
 
     interventions: tuple[Interventions, ...] = ()
@@ -52,6 +56,15 @@ class Edits:
     offsets: ByKind = field(default_factory=dict)
     positions: bool = True
     patches: tuple[Patches, ...] = ()
+    hooks: HookFunctions = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_sites(self.hooks)
+
+    @property
+    def change_values(self) -> bool:
+        """Whether there is any change at a site."""
+        return bool(self.interventions or self.hooks)
 
     @property
     def change_attention(self) -> bool:
@@ -62,17 +75,17 @@ class Edits:
             for each in self.interventions
         )
 
-    def select(self, rows: Tensor) -> Edits:
-        """The edits for the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
+    def select(self, indices: Tensor) -> Edits:
+        """The edits for the texts `indices` [B'] of this batch, in that order; repeats are allowed."""
         if not self.interventions:
             return self
-        chosen = rows.tolist()
+        chosen = indices.tolist()
         return replace(
             self,
-            interventions=tuple(self.interventions[row] for row in chosen),
-            patches=tuple(self.patches[row] for row in chosen) if self.patches else (),
+            interventions=tuple(self.interventions[text] for text in chosen),
+            patches=tuple(self.patches[text] for text in chosen) if self.patches else (),
             **{
-                name: {kind: part[rows] for kind, part in getattr(self, name).items()}
+                name: {kind: part[indices] for kind, part in getattr(self, name).items()}
                 for name in ("gates", "sharpness", "offsets")
             },
         )
@@ -81,38 +94,45 @@ class Edits:
         """The change to a value of a layer, for positions from `start` on; None for no change.
 
         Args:
-            kind, name: the two parts of a site of `Recorder`.
-            layer: index of the layer; -1 for the embeddings, which are the residual stream before the first layer.
-            start: position of the first token.
+            kind, name: the two parts of a site.
+            layer: index of the layer; -1 outside the layers.
+            start: position of the first query.
         """
-        if not self.interventions:
+        edit = self._of_interventions(kind, name, layer, start) if self.interventions else None
+        hook = self.hooks.get(f"{kind}.{name}")
+        return edit if hook is None else HookEdit(f"{kind}.{name}", hook, edit, layer, start)
+
+    def mask(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
+        """The mask of the hidden tokens, bool [B, 1, queries, keys]; None if no token is hidden.
+
+        The arguments are those of `Interventions.visible`.
+        """
+        masks = [each.not_hidden(kind, queries, keys, start=start) for each in self.interventions]
+        if all(mask.all() for mask in masks):
             return None
-        # In the residual stream, a patch names the depth.
-        patches = self._patches_at(f"{kind}.{name}", layer + 1 if name == "residual" else layer)
+        return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
+
+    def lift(self, causal: Tensor) -> Tensor | None:
+        """The causal mask [T, S], without the texts whose interventions switch it off; None if all of them do."""
+        off = [not each.decoder_mask for each in self.interventions]
+        if not any(off):
+            return causal
+        return None if all(off) else causal | torch.tensor(off, device=causal.device)[:, None, None, None]
+
+    def _of_interventions(self, kind: Kind, name: str, layer: int, start: int) -> SiteEdit | None:
+        # A patch of the residual stream names the depth: 0 for the embeddings, l for the stream after l layers.
+        stream = name in ("embedding", "residual")
+        patches = self._patches_at(f"{kind}.residual" if stream else f"{kind}.{name}", layer + stream)
         if name == "weights":
             return self._of_weights(kind, layer, patches, start)
         if name == "outputs":
             return self._of_outputs(kind, layer, patches, start)
         return StreamEdit(patches, start) if patches else None
 
-    def allowed(self, kind: Kind, queries: int, keys: int, device: torch.device, *, start: int = 0) -> Tensor | None:
-        """The mask of the interventions, bool, broadcastable to [B, H, queries, keys]; None allows everything.
-
-        Padding is not part of it. The arguments are those of `Interventions.visible`.
-        """
-        if not self.interventions:
-            # The mask is built on the device, because training calls this at every step.
-            causal = kind == "decoder" and queries > 1
-            return causal_mask(keys, device=device)[start:] if causal else None
-        masks = [each.visible(kind, queries, keys, start=start) for each in self.interventions]
-        if all(mask.all() for mask in masks):
-            return None
-        return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
-
     def _of_weights(self, kind: Kind, layer: int, patches: tuple[VectorPatch, ...], start: int) -> WeightsEdit | None:
         given = tuple(
-            (number, row, cells)
-            for number, each in enumerate(self.interventions)
+            (text, row, cells)
+            for text, each in enumerate(self.interventions)
             for row, cells in each.given_rows()
             if row[:2] == (kind, layer)
         )
@@ -129,8 +149,8 @@ class Edits:
 
     def _patches_at(self, site: str, layer: int) -> tuple[VectorPatch, ...]:
         return tuple(
-            (row, place[2], place[3], value)
-            for row, patches in enumerate(self.patches)
+            (text, place[2], place[3], value)
+            for text, patches in enumerate(self.patches)
             for place, value in patches
             if place[:2] == (site, layer)
         )
@@ -144,23 +164,26 @@ def edits_of(
     config: TransformerConfig,
     replacement: Replacement | None = None,
     device: torch.device | str | None = None,
+    hooks: HookFunctions | None = None,
 ) -> Edits:
-    """Convert the interventions of the rows of a batch to tensors.
+    """Convert the interventions of a batch of texts to tensors.
 
     Args:
-        interventions: one per row.
+        interventions: one per text.
         config: configuration of the model.
         replacement: returns the outputs for the modes "mean" and "resample", and the vectors of patches.
         device: device of the model.
+        hooks: as in `Edits`.
 
     Raises:
-        ValueError: the rows differ in whether they add positions.
+        ValueError: the texts differ in whether they add positions.
+        InterventionError: there is no such site.
     """
     if all(each == AS_TRAINED for each in interventions):
-        return UNEDITED
+        return Edits(hooks=hooks) if hooks else UNEDITED
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
-        raise ValueError("the rows of one batch must either all add positions or all leave them out")
+        raise ValueError("the texts of one batch must either all add positions or all leave them out")
     # Tensors by name and kind. A tensor is created only if something in it changes.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 
@@ -172,26 +195,32 @@ def edits_of(
     replaced: dict[int, ByKind] = {}
     if replacement is not None:
         replaced = {
-            number: replacement(each)
-            for number, each in enumerate(interventions)
+            text: replacement(each)
+            for text, each in enumerate(interventions)
             if each.mode in ("mean", "resample") and any(each.head_gates())
         }
     longest = {kind: max((each[kind].shape[2] for each in replaced.values()), default=1) for kind in KINDS}
-    for number, each in enumerate(interventions):
+    for text, each in enumerate(interventions):
         for (kind, layer, head), gate in each.head_gates():
             if each.mode == "uniform":
-                part("sharpness", kind, torch.ones)[number, layer, head] = gate
+                part("sharpness", kind, torch.ones)[text, layer, head] = gate
                 continue
-            part("gates", kind, torch.ones)[number, layer, head] = gate
-            if number in replaced:
-                other = replaced[number][kind][layer, head]
+            part("gates", kind, torch.ones)[text, layer, head] = gate
+            if text in replaced:
+                other = replaced[text][kind][layer, head]
                 offsets = part("offsets", kind, torch.zeros, longest[kind], config.d_model // config.heads)
-                offsets[number, layer, head] = (1 - gate) * other
+                offsets[text, layer, head] = (1 - gate) * other
     moved: dict[str, ByKind] = {
         name: {kind: tensor.to(device) for kind, tensor in by.items()} for name, by in parts.items()
     }
     patches = () if replacement is None else tuple(map(replacement.patches, interventions))
-    return Edits(tuple(interventions), **moved, positions=positions.pop(), patches=patches if any(patches) else ())
+    return Edits(
+        tuple(interventions),
+        **moved,
+        positions=positions.pop(),
+        patches=patches if any(patches) else (),
+        hooks=hooks or {},
+    )
 
 
 def _of_layer(by_kind: ByKind, kind: Kind, layer: int) -> Tensor | None:

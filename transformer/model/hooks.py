@@ -19,7 +19,7 @@ class Hooks:
     Args:
         edits, record: those of the run.
         kind: the stack, or the kind of attention.
-        layer: index of the layer; -1 for the embeddings, which come before the first layer.
+        layer: index of the layer; -1 outside the layers.
         start: position of the run's first token.
     """
 
@@ -41,22 +41,22 @@ class Hooks:
 
     @property
     def need_weights(self) -> bool:
-        """Whether attention weights are changed or recorded; a fused kernel returns none."""
-        return self._record is not None or self._edit("weights") is not None
+        """Whether attention scores or weights are changed or recorded; a fused kernel returns none."""
+        return self._record is not None or any(self._edit(name) is not None for name in ("scores", "weights"))
 
-    def at(self, name: str, x: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """Change a value, record it, and return it for the layer to go on with.
+    def at(self, name: str, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Change a value, record it, and return it for the model to go on with.
 
         Args:
-            name: name of the value; with the kind, it is a site of `Recorder`, such as "cross.weights".
+            name: name of the value; with the kind, it is one of `values.sites.SITES`, such as "cross.weights".
             x: the value that the model computed.
-            allowed: the mask, if the value is attention weights.
+            mask: the attention mask, if the value is attention weights.
         """
         edit = self._edit(name)
         if edit is not None:
-            x = edit(x, allowed)
+            x = edit(x, mask)
         if self._record is not None:
-            self._record.store(f"{self._kind}.{name}", x)
+            self._record.store(self._kind, name, x)
         return x
 
     def _edit(self, name: str) -> SiteEdit | None:
@@ -81,7 +81,7 @@ class _NoHooks(Hooks):
     def need_weights(self) -> bool:
         return False
 
-    def at(self, name: str, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+    def at(self, name: str, x: Tensor, mask: Tensor | None = None) -> Tensor:
         return x
 
 
@@ -89,5 +89,5 @@ NO_HOOKS = _NoHooks()
 
 
 def hooks_of(edits: Edits, record: Recorder | None, stack: Stack, *, start: int = 0) -> Hooks:
-    """The hooks of a run through a stack, for the embeddings; `of_layer` returns those of each layer."""
-    return Hooks(edits, record, stack, start=start) if edits.interventions or record is not None else NO_HOOKS
+    """The hooks of a run through a stack, outside its layers; `of_layer` returns those of each layer."""
+    return Hooks(edits, record, stack, start=start) if edits.change_values or record is not None else NO_HOOKS

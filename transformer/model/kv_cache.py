@@ -52,7 +52,7 @@ class KeysAndValues:
 
     def split(self) -> tuple[Tensor, ...]:
         """Keys and values, each [B, H, S, K]."""
-        # Every decoding step reads the source, whose views are made only once.
+        # Every decoding step reads the keys and values of the source, whose views are made only once.
         if self._parts is None:
             self._parts = self.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         return self._parts
@@ -67,15 +67,15 @@ class KeysAndValues:
             buffer.append(self.joined)
         return buffer.append(other.joined)
 
-    def select(self, rows: Tensor) -> KeysAndValues:
-        """The rows `rows` [B'] of the batch, in that order; repeats are allowed. Only for runs without gradients."""
-        # Indexing with `joined[rows]` takes five times as long.
+    def select(self, indices: Tensor) -> KeysAndValues:
+        """The texts `indices` [B'] of the batch, in that order, perhaps repeated. Only for runs without gradients."""
+        # Indexing with `joined[indices]` takes five times as long.
         if self._buffer is None:
-            return KeysAndValues(self.joined.index_select(0, rows))
+            return KeysAndValues(self.joined.index_select(0, indices))
         length = self.length
-        buffer = Buffer(self.joined, len(rows), length + 1)
+        buffer = Buffer(self.joined, len(indices), length + 1)
         joined = buffer.joined.narrow(2, 0, length)
-        torch.index_select(self.joined, 0, rows, out=joined)
+        torch.index_select(self.joined, 0, indices, out=joined)
         buffer.filled = length
         return KeysAndValues(joined, buffer)
 
@@ -95,10 +95,10 @@ class Buffer:
 
     __slots__ = ("filled", "joined", "size")
 
-    def __init__(self, like: Tensor, sentences: int, positions: int) -> None:
+    def __init__(self, like: Tensor, batch_size: int, positions: int) -> None:
         """Create an empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
-        self.joined = like.new_empty((sentences, like.shape[1], self.size, like.shape[3]))
+        self.joined = like.new_empty((batch_size, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
 
     def append(self, more: Tensor) -> KeysAndValues:
@@ -111,18 +111,16 @@ class Buffer:
 
 
 class LayerCache:
-    """The part of a `DecoderCache` that one layer uses in one step.
+    """Keys and values of one layer's self-attention, to which a decoding step adds its own.
 
     Attributes:
-        source: cross-attention keys and values of the source, [B, H, S, K]; None without a source.
-        past: self-attention keys and values of the positions so far, [B, H, P, K]; None before the first. `extend`
-            replaces them.
+        past: those of the positions so far, [B, H, P, K]; None before the first. `extend` replaces them.
     """
 
-    __slots__ = ("past", "source")
+    __slots__ = ("past",)
 
-    def __init__(self, source: KeysAndValues | None = None, past: KeysAndValues | None = None) -> None:
-        self.source, self.past = source, past
+    def __init__(self, past: KeysAndValues | None = None) -> None:
+        self.past = past
 
     def extend(self, new: KeysAndValues) -> KeysAndValues:
         """Append the keys and values of T new positions, and return those of all: [B, H, P + T, K]."""
@@ -132,19 +130,20 @@ class LayerCache:
 
 @dataclass(frozen=True)
 class DecoderCache:
-    """State that decoding starts from and carries from step to step; `source` and `past` have one entry per layer.
+    """State that decoding starts from and carries from step to step, for a batch of B texts.
 
     Attributes:
-        source: cross-attention keys and values of the source; empty for a model without a source.
+        memory_keys_and_values: keys and values of the encoder's output in each layer's cross-attention; empty without
+            an encoder.
         source_mask: bool [B, S], False on padding; None without padding.
-        edits: changes to the rows, applied at every step.
-        past: self-attention keys and values of the tokens read so far; empty before the first.
+        edits: changes to the texts, applied at every step.
+        past: keys and values of the tokens read so far in each layer's self-attention; empty before the first.
         length: number of tokens read so far, P.
         unread: ids [B] of the tokens that the first step reads: the last token of each text that is continued. None if
             decoding starts with the start symbol.
     """
 
-    source: tuple[KeysAndValues, ...]
+    memory_keys_and_values: tuple[KeysAndValues, ...]
     source_mask: Tensor | None
     edits: Edits
     past: tuple[KeysAndValues, ...] = ()
@@ -152,8 +151,8 @@ class DecoderCache:
     unread: Tensor | None = None
 
     @property
-    def sentences(self) -> int:
-        """Number of rows B."""
+    def batch_size(self) -> int:
+        """Number of texts B."""
         return len(self._carried)
 
     @property
@@ -162,25 +161,31 @@ class DecoderCache:
 
     @property
     def _carried(self) -> Tensor:
-        """A tensor that has a row for each sentence."""
-        return (self.source or self.past)[0].joined if self.unread is None else self.unread
+        """A tensor whose first axis is the batch."""
+        return (self.memory_keys_and_values or self.past)[0].joined if self.unread is None else self.unread
 
-    def layer(self, index: int) -> LayerCache:
-        """The part of one layer."""
-        return LayerCache(self.source[index] if self.source else None, self.past[index] if self.past else None)
+    def memory_of(self, layer: int) -> KeysAndValues | None:
+        """The keys and values of the encoder's output in a layer; None without an encoder."""
+        return self.memory_keys_and_values[layer] if self.memory_keys_and_values else None
+
+    def past_of(self, layer: int) -> LayerCache:
+        """The cache of a layer's self-attention, for one step."""
+        return LayerCache(self.past[layer] if self.past else None)
 
     def first_read(self, start: int) -> Tensor:
         """The tokens [B] that the first step reads; `start` is the id of the start symbol."""
         if self.unread is not None:
             return self.unread
-        return torch.full((self.sentences,), start, device=self.device)
+        return torch.full((self.batch_size,), start, device=self.device)
 
-    def select(self, rows: Tensor) -> DecoderCache:
-        """The cache of the sentences `rows` [B'] of this batch, in that order; repeats are allowed."""
-        source = tuple(part.select(rows) for part in self.source)
-        mask = None if self.source_mask is None else self.source_mask[rows]
-        return replace(self.select_past(rows), source=source, source_mask=mask, edits=self.edits.select(rows))
+    def select(self, indices: Tensor) -> DecoderCache:
+        """The cache of the texts `indices` [B'] of this batch, in that order; repeats are allowed."""
+        memory = tuple(part.select(indices) for part in self.memory_keys_and_values)
+        mask = None if self.source_mask is None else self.source_mask[indices]
+        return replace(
+            self.select_past(indices), memory_keys_and_values=memory, source_mask=mask, edits=self.edits.select(indices)
+        )
 
-    def select_past(self, rows: Tensor) -> DecoderCache:
-        """Select rows [B] of `past` only; each row must have the same source as the row that it replaces."""
-        return replace(self, past=tuple(part.select(rows) for part in self.past))
+    def select_past(self, indices: Tensor) -> DecoderCache:
+        """Select texts [B] of `past` only; each must have the same source as the text that it replaces."""
+        return replace(self, past=tuple(part.select(indices) for part in self.past))

@@ -6,20 +6,19 @@ Sections are those of "Attention Is All You Need".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import NO_CONTEXT, AttentionContext, CrossAttention, MultiHeadAttention
 from transformer.model.attention_variants import masked_self_attention
 from transformer.model.fast.dropout import dropout
 from transformer.model.hooks import NO_HOOKS, Hooks
-from transformer.model.kv_cache import LayerCache
-from transformer.model.positions import RelativePositions
+from transformer.model.kv_cache import KeysAndValues, LayerCache
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -29,21 +28,28 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@dataclass(frozen=True)
-class LayerContext:
-    """Inputs that all layers of a stack share in one run.
+class LayerContext(NamedTuple):
+    """The inputs of a layer, apart from the residual stream.
 
     Attributes:
-        allowed: mask of self-attention, bool, broadcastable to [B, H, T, P + T] for T positions after P past ones;
-            True means "may look". None allows everything. Local attention has a mask within a block instead, and
-            compressed attention one over its merged positions.
-        source_allowed: the same for cross-attention, broadcastable to [B, H, T, S].
-        relative: the effect of positions in self-attention.
+        self_attention, cross_attention: masks and positions of each attention.
+        hooks: change and record the values of the layer.
     """
 
-    allowed: Tensor | None = None
-    source_allowed: Tensor | None = None
-    relative: RelativePositions | None = None
+    self_attention: AttentionContext = NO_CONTEXT
+    cross_attention: AttentionContext = NO_CONTEXT
+    hooks: Hooks = NO_HOOKS
+
+    def of_layer(self, layer: int) -> LayerContext:
+        """The context of one layer of the stack, with its own hooks."""
+        if self.hooks is NO_HOOKS:
+            return self
+        hooks = self.hooks.of_layer(layer)
+        return LayerContext(
+            self.self_attention._replace(hooks=hooks),
+            self.cross_attention._replace(hooks=hooks.of_attention("cross")),
+            hooks,
+        )
 
 
 class FeedForward(nn.Module):
@@ -55,10 +61,10 @@ class FeedForward(nn.Module):
         self.contract = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, hooks: Hooks = NO_HOOKS) -> Tensor:
         """Apply the network to x [B, T, D]; the output has the same shape."""
-        x = self.activation(self.expand(x))  # [B, T, D] -> [B, T, F]
-        return self.contract(x)  # [B, T, F] -> [B, T, D]
+        x = hooks.at("feed_forward_hidden", self.activation(self.expand(x)))  # [B, T, D] -> [B, T, F]
+        return hooks.at("feed_forward", self.contract(x))  # [B, T, F] -> [B, T, D]
 
 
 class Residual(nn.Module):
@@ -73,14 +79,14 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
 
-    def add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Run a sub-layer, which keeps the shape, on the residual stream x [B, T, D], and return the new stream.
+    def add(self, x: Tensor, sublayer: Callable[..., Tensor], *inputs: object) -> Tensor:
+        """Run a sub-layer on the residual stream x [B, T, D] and its other inputs, and return the new stream.
 
         A method and not `forward`, because torch's call of a module takes longer than this one's own work.
         """
         if self.pre:
-            return x + dropout(sublayer(self.norm(x)), self.dropout, self.training)
-        return self.norm(x + dropout(sublayer(x), self.dropout, self.training))
+            return x + dropout(sublayer(self.norm(x), *inputs), self.dropout, self.training)
+        return self.norm(x + dropout(sublayer(x, *inputs), self.dropout, self.training))
 
 
 class EncoderLayer(nn.Module):
@@ -88,21 +94,21 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout, kind="encoder")
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, dropout=config.dropout)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, context: LayerContext, hooks: Hooks = NO_HOOKS) -> Tensor:
+    def forward(self, x: Tensor, context: LayerContext) -> Tensor:
         """Run the layer on x [B, S, D]; the output has the same shape."""
+        hooks = context.hooks
+
         # 1. self-attention
-        x = self.self_attention_residual.add(
-            x, lambda x: self.self_attention(x, context.allowed, relative=context.relative, hooks=hooks)
-        )
-        x = hooks.at("residual_mid", x)
+        x = self.self_attention_residual.add(x, self.self_attention, context.self_attention)
+        x = hooks.at("after_self_attention", x)
 
         # 2. feed-forward
-        x = self.feed_forward_residual.add(x, lambda x: hooks.at("feed_forward", self.feed_forward(x)))
+        x = self.feed_forward_residual.add(x, self.feed_forward, hooks)
         return hooks.at("residual", x)
 
 
@@ -114,43 +120,44 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        crosses = config.encoder_layers > 0
+        has_encoder = config.encoder_layers > 0
         self.self_attention = masked_self_attention(config)
-        if crosses:
-            self.cross_attention = MultiHeadAttention(
-                config.d_model, config.heads, dropout=config.dropout, kind="cross"
-            )
+        if has_encoder:
+            self.cross_attention = CrossAttention(config.d_model, config.heads, dropout=config.dropout)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
-        if crosses:
+        if has_encoder:
             self.cross_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, context: LayerContext, cache: LayerCache, hooks: Hooks = NO_HOOKS) -> Tensor:
-        """Run the layer on new positions that follow those in the cache.
+    def forward(
+        self,
+        x: Tensor,
+        memory_keys_and_values: KeysAndValues | None,
+        context: LayerContext,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Run the layer on x [B, T, D], whose positions follow those in the cache; the output has the same shape.
 
         Args:
             x: [B, T, D].
-            context: inputs that all layers share.
-            cache: this layer's keys and values of the source and of earlier positions; receives those of x.
-            hooks: change and record the values of this layer.
-
-        Returns:
-            The output [B, T, D].
+            memory_keys_and_values: those of the encoder's output in this layer, [B, H, S, K]; None without an encoder.
+            context: masks, positions and hooks.
+            cache: keys and values of earlier positions, which receives those of x; None if x is the whole target.
         """
+        hooks = context.hooks
+
         # 1. masked self-attention
-        x = self.self_attention_residual.add(
-            x, lambda x: self.self_attention(x, context.allowed, cache=cache, relative=context.relative, hooks=hooks)
-        )
-        x = hooks.at("residual_mid", x)
+        x = self.self_attention_residual.add(x, self.self_attention, context.self_attention, cache)
+        x = hooks.at("after_self_attention", x)
 
         # 2. cross-attention
-        if cache.source is not None:
+        if memory_keys_and_values is not None:
             x = self.cross_attention_residual.add(
-                x, lambda x: self.cross_attention(x, context.source_allowed, source=cache.source, hooks=hooks)
+                x, self.cross_attention, memory_keys_and_values, context.cross_attention
             )
-            x = hooks.at("residual_mid", x)
+            x = hooks.at("after_cross_attention", x)
 
         # 3. feed-forward
-        x = self.feed_forward_residual.add(x, lambda x: hooks.at("feed_forward", self.feed_forward(x)))
+        x = self.feed_forward_residual.add(x, self.feed_forward, hooks)
         return hooks.at("residual", x)

@@ -8,6 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.values.kinds import Kind
+
+# Sites of the residual stream, which share one list.
+RESIDUAL_STREAM = {"embedding", "after_self_attention", "after_cross_attention", "residual"}
+# Sites that no trace shows.
+NOT_RECORDED = {"feed_forward_hidden", "output", "logits"}
+
 
 class Recorder:
     """Stores the tensors of one run.
@@ -26,13 +33,10 @@ class Recorder:
         self.details = details
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
-    def store(self, site: str, x: Tensor) -> None:
-        """Store the next layer's tensor at a site.
-
-        The stream between two sub-layers of a layer, "*.residual_mid", goes into the same list as "*.residual".
-        """
-        if self.details or site.endswith(".weights"):
-            self.tensors[site.removesuffix("_mid")].append(x)
+    def store(self, kind: Kind, name: str, x: Tensor) -> None:
+        """Store the next tensor of a site, whose two parts are `kind` and `name`."""
+        if name == "weights" or (self.details and name not in NOT_RECORDED):
+            self.tensors[f"{kind}.{'residual' if name in RESIDUAL_STREAM else name}"].append(x)
 
     def stacked(self, name: str) -> np.ndarray:
         """Stack the tensors of one name over the layers, for a batch of one text: L x [1, ...] -> [L, ...], float32."""

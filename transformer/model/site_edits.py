@@ -1,4 +1,4 @@
-"""Changes to the values of one layer, for all rows of a batch."""
+"""Changes to the values at one site, for all texts of a batch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from transformer.errors import InterventionError
 from transformer.values.interventions import TOLERANCE, Cells, Row, head_name
+from transformer.values.sites import HookFunction
 
-# Row of the batch, head, position, and the vector that replaces the value there.
+# Index of the text in the batch, head, position, and the vector that replaces the value there.
 VectorPatch = tuple[int, int, int, Tensor]
 # Returns the value to use instead of the model's, given that value and, for attention weights, the mask.
 SiteEdit = Callable[[Tensor, Tensor | None], Tensor]
@@ -23,8 +24,8 @@ class WeightsEdit:
 
     Attributes:
         sharpness: share that a head's own weights keep, [B, H, 1, 1]; the rest is spread evenly. None for 1.
-        given: rows of weights that the user set; for each, the row of the batch, its kind, layer, head and query, and
-            its cells.
+        given: rows of weights that the user set; for each, the index of the text, the kind, layer, head and query, and
+            the cells.
         patches: rows of weights that come from other runs.
         start: position of the first query.
     """
@@ -34,23 +35,23 @@ class WeightsEdit:
     patches: tuple[VectorPatch, ...] = ()
     start: int = 0
 
-    def __call__(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
+    def __call__(self, weights: Tensor, mask: Tensor | None) -> Tensor:
         """Return the weights [B, H, T, S] to use instead of the model's; rows sum to 1, and masked cells stay 0.
 
         Raises:
             InterventionError: a given row does not fit the run.
         """
         if self.sharpness is not None:
-            visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
+            visible = torch.ones_like(weights) if mask is None else mask.expand_as(weights).to(weights.dtype)
             even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
             # In this form of the sum, a sharpness of 1 returns exactly the same weights, bit for bit.
             weights = self.sharpness * weights + (1 - self.sharpness) * even
         if self.given:
             weights = weights.clone()
-        for sentence, row, cells in self.given:
+        for text, row, cells in self.given:
             query = row[3] - self.start
             if 0 <= query < weights.shape[2]:
-                place = sentence, row[2], query
+                place = text, row[2], query
                 weights[place] = _given(weights[place], row, cells)
         return _patched(weights, self.patches, self.start)
 
@@ -73,7 +74,7 @@ class OutputsEdit:
     patches: tuple[VectorPatch, ...] = ()
     start: int = 0
 
-    def __call__(self, outputs: Tensor, allowed: Tensor | None = None) -> Tensor:
+    def __call__(self, outputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the outputs [B, H, T, K] to use instead of the model's."""
         if self.gate is not None:
             outputs = self.gate * outputs
@@ -90,9 +91,45 @@ class StreamEdit:
     patches: tuple[VectorPatch, ...]
     start: int = 0
 
-    def __call__(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+    def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return the vectors [B, T, D] to use instead of the model's."""
         return _patched(x, self.patches, self.start)
+
+
+@dataclass(frozen=True)
+class HookEdit:
+    """A hook, which reads or changes the value at a site after any other edit.
+
+    Attributes:
+        site: name of the site.
+        hook: as in `Edits.hooks`.
+        edit: the edit before it; None for none.
+        layer, start: arguments of the hook.
+    """
+
+    site: str
+    hook: HookFunction
+    edit: SiteEdit | None
+    layer: int
+    start: int
+
+    def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the value to use instead of the model's, of the same shape.
+
+        Raises:
+            InterventionError: the hook returns something else.
+        """
+        if self.edit is not None:
+            x = self.edit(x, mask)
+        given = self.hook(x, self.layer, self.start)
+        if given is None:
+            return x
+        if not isinstance(given, Tensor) or given.shape != x.shape:
+            found = f"{type(given).__name__} {tuple(getattr(given, 'shape', ()))}"
+            raise InterventionError(
+                f"the hook at {self.site} returned {found}: return a tensor of the shape {tuple(x.shape)}, or None"
+            )
+        return given.to(x)
 
 
 def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
@@ -100,8 +137,8 @@ def _patched(x: Tensor, patches: Sequence[VectorPatch], start: int) -> Tensor:
     there = [put for put in patches if start <= put[2] < start + x.shape[-2]]
     if there:
         x = x.clone()
-    for row, head, position, value in there:
-        cell = x[row, position - start] if x.ndim == 3 else x[row, head, position - start]
+    for text, head, position, value in there:
+        cell = x[text, position - start] if x.ndim == 3 else x[text, head, position - start]
         cell[len(value) :] = 0
         cell[: len(value)] = value[: len(cell)]
     return x

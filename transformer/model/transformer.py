@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
@@ -11,16 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
+from transformer.model.attention import AttentionContext
 from transformer.model.attention_variants import self_attention_mask
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.fast.dropout import dropout
-from transformer.model.hooks import hooks_of
+from transformer.model.hooks import Hooks, hooks_of
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import intersect, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
+from transformer.values.sites import check_sites
 
 
 class Transformer(nn.Module):
@@ -38,31 +39,32 @@ class Transformer(nn.Module):
         symbols: ids of the tokens that a text starts with, ends with and leaves out.
     """
 
-    def __init__(self, config: TransformerConfig, symbols: Symbols = OWN) -> None:
+    def __init__(self, config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> None:
         super().__init__()
         self.config = config
         self.symbols = symbols
-        encodes, decodes = config.encoder_layers > 0, config.decoder_layers > 0
-        # These lines fix the order of the parameters, in which `build` draws random numbers; so the stacks alternate.
-        if encodes:
+        has_encoder, has_decoder = config.encoder_layers > 0, config.decoder_layers > 0
+        # The stacks alternate, because these lines fix the order of the parameters, on which fresh weights and recorded
+        # trainings depend.
+        if has_encoder:
             self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
-        if decodes:
+        if has_decoder:
             self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
-        if encodes:
+        if has_encoder:
             self.source_positions = PositionalEncoding(config)
-        if decodes:
+        if has_decoder:
             self.target_positions = PositionalEncoding(config)
         normed = config.embedding_norm
-        self.source_norm = nn.LayerNorm(config.d_model) if normed and encodes else nn.Identity()
-        self.target_norm = nn.LayerNorm(config.d_model) if normed and decodes else nn.Identity()
+        self.source_norm = nn.LayerNorm(config.d_model) if normed and has_encoder else nn.Identity()
+        self.target_norm = nn.LayerNorm(config.d_model) if normed and has_decoder else nn.Identity()
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # With pre-norm, the output of each stack is not normalised yet. With post-norm, its last layer has normalised
         # it.
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model) if pre and encodes else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model) if pre and decodes else nn.Identity()
-        if decodes:
+        self.encoder_norm = nn.LayerNorm(config.d_model) if pre and has_encoder else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.d_model) if pre and has_decoder else nn.Identity()
+        if has_decoder:
             self.generator = nn.Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
@@ -90,11 +92,12 @@ class Transformer(nn.Module):
             target: ids of the tokens that the decoder reads [B, T], the start symbol first. Padding at the end needs
                 no mask, because no earlier position attends to it.
             source_mask: bool [B, S], False on padding; None without padding.
-            edits: changes to the rows; see `edits_of`.
+            edits: changes to the texts; see `edits_of`.
             record: receives the computed tensors.
         """
         memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
-        return self.generator(self.decode(target, memory, source_mask, edits=edits, record=record))
+        output, cache = self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)
+        return self.logits(output, cache)  # [B, T, D] -> [B, T, V]
 
     def encode(
         self, source: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED, record: Recorder | None = None
@@ -105,17 +108,19 @@ class Transformer(nn.Module):
             source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
             source_mask, edits, record: as in `forward`.
         """
+        check_sites(edits.hooks, self.config)
+        hooks = hooks_of(edits, record, "encoder")
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, self.source_embedding, positions, self.source_norm)  # [B, S] -> [B, S, D]
-        hooks = hooks_of(edits, record, "encoder")
-        x = hooks.at("residual", x)
+        x = hooks.at("embedding", x)
         length = source.shape[1]
-        allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
+        # [B, 1, 1, S] and [B, 1, S, S] -> [B, 1, S, S], or None
+        mask = intersect(padding_mask(source_mask), edits.mask("encoder", length, length, source.device))
         relative = None if positions is None else positions.relative(length)
-        context = LayerContext(allowed, relative=relative)
+        context = LayerContext(AttentionContext(mask, relative), hooks=hooks)
         for index, layer in enumerate(self.encoder_layers):
-            x = layer(x, context, hooks.of_layer(index))  # [B, S, D]
-        return self.encoder_norm(x)
+            x = layer(x, context.of_layer(index))  # [B, S, D]
+        return hooks.at("output", self.encoder_norm(x))
 
     def decode(
         self,
@@ -145,11 +150,13 @@ class Transformer(nn.Module):
             source_mask: the mask that `encode` got.
             edits: the edits that `encode` got; every later step takes them from the cache.
         """
+        check_sites(edits.hooks, self.config)
         if memory is None:
             return DecoderCache((), source_mask, edits)
-        layers = cast("Iterable[DecoderLayer]", self.decoder_layers)
-        source = tuple(layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in layers)
-        return DecoderCache(source, source_mask, edits)
+        attentions = [cast("DecoderLayer", layer).cross_attention for layer in self.decoder_layers]
+        # L x [B, S, D] -> L x 2 x [B, H, S, K]
+        keys_and_values = tuple(each.project_keys_and_values(memory).contiguous() for each in attentions)
+        return DecoderCache(keys_and_values, source_mask, edits)
 
     def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
         """The cache to continue B texts, given their beginnings [B, T]; the first token is the start symbol.
@@ -167,35 +174,44 @@ class Transformer(nn.Module):
         """Read further target tokens [B, T], which follow those in the cache.
 
         Returns:
-            The decoder's output [B, T, D] for the new tokens (`generator` turns it into logits), and a cache that also
+            The decoder's output [B, T, D] for the new tokens (`logits` turns it into logits), and a cache that also
             contains them. The cache passed in does not change.
         """
         edits, start = cache.edits, cache.length
+        hooks = hooks_of(edits, record, "decoder", start=start)
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, self.target_norm, start=start)  # [B, T] -> [B, T, D]
-        hooks = hooks_of(edits, record, "decoder", start=start)
-        x = hooks.at("residual", x)
-        context = self._decoder_context(cache, target.shape[1], target.device)
+        x = hooks.at("embedding", x)
+        context = self._decoder_context(cache, target.shape[1], target.device, hooks)
         past = []
         for index, layer in enumerate(self.decoder_layers):
-            layer_cache = cache.layer(index)
-            x = layer(x, context, layer_cache, hooks.of_layer(index))  # [B, T, D]
+            layer_cache = cache.past_of(index)
+            x = layer(x, cache.memory_of(index), context.of_layer(index), layer_cache)  # [B, T, D]
             past.append(layer_cache.past)
-        cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(past), start + target.shape[1])
-        return self.decoder_norm(x), cache
+        length = start + target.shape[1]
+        cache = DecoderCache(cache.memory_keys_and_values, cache.source_mask, edits, tuple(past), length)
+        return hooks.at("output", self.decoder_norm(x)), cache
 
-    def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device) -> LayerContext:
+    def logits(self, output: Tensor, cache: DecoderCache) -> Tensor:
+        """Logits [B, T, V] of the tokens that follow the last T tokens of the cache.
+
+        Args:
+            output: the decoder's output for these tokens, [B, T, D].
+            cache: contains these tokens; `decode_step` returns both.
+        """
+        hooks = hooks_of(cache.edits, None, "decoder", start=cache.length - output.shape[1])
+        return hooks.at("logits", self.generator(output))  # [B, T, D] -> [B, T, V]
+
+    def _decoder_context(self, cache: DecoderCache, queries: int, device: torch.device, hooks: Hooks) -> LayerContext:
         """The inputs that all decoder layers share for the next `queries` positions."""
         edits, start = cache.edits, cache.length
-        allowed = self_attention_mask(self.config, edits, queries, start, device)
-        source_allowed = None
-        if cache.source:
-            keys = cache.source[0].length
-            source_allowed = intersect(
-                padding_mask(cache.source_mask), edits.allowed("cross", queries, keys, device, start=start)
-            )
         relative = self.target_positions.relative(queries, start=start) if edits.positions else None
-        return LayerContext(allowed, source_allowed, relative)
+        masked = AttentionContext(self_attention_mask(self.config, edits, queries, start, device), relative)
+        if not cache.memory_keys_and_values:
+            return LayerContext(masked, hooks=hooks)
+        keys = cache.memory_keys_and_values[0].length
+        cross_mask = intersect(padding_mask(cache.source_mask), edits.mask("cross", queries, keys, device, start=start))
+        return LayerContext(masked, AttentionContext(cross_mask), hooks)
 
     def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
         """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are returned unchanged."""
@@ -216,11 +232,11 @@ class Transformer(nn.Module):
         """The input [B, T, D] of the first layer: embeddings [B, T, D] plus positions [T, D]."""
         x = self.token_vectors(tokens, embedding)  # [B, T] -> [B, T, D]
         if positions is not None:
-            x = positions(x, start=start)
+            x = positions(x, start=start)  # [B, T, D] + [T, D]
         return dropout(norm(x), self.config.dropout, self.training)
 
 
-def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:
+def build(config: TransformerConfig, symbols: Symbols = OWN_SYMBOLS) -> Transformer:
     """Create a Transformer with new weights, drawn from torch's global random generator.
 
     Matrices are Xavier-uniform (Glorot and Bengio 2010); the three parts of a fused projection are drawn separately.

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.reading import Reader
 from transformer.decoding.texts import MAX_TOKENS, text_tokens
 from transformer.decoding.writing import write
@@ -20,11 +21,11 @@ from transformer.model.edits import Edits, edits_of
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.running.head_replacements import HeadReplacements
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
+from transformer.values.sites import HookFunctions
 from transformer.values.tokens import Token
 from transformer.values.translation import Translation
 
@@ -124,6 +125,7 @@ def encode(
     device: str,
     version: str,
     record: Recorder | None = None,
+    hooks: HookFunctions | None = None,
 ) -> EncodedSource:
     """Run the encoder on a source text.
 
@@ -135,15 +137,16 @@ def encode(
         means: the heads' mean outputs, needed for the modes "mean" and "resample".
         device, version: device and version of the model.
         record: recorder for activations; None to record nothing.
+        hooks: functions by site, for the encoder and for all later runs of the decoder.
 
     Raises:
         TextError: the text is empty or too long.
-        InterventionError: the interventions refer to a head or token that does not exist.
+        InterventionError: the interventions or hooks refer to a head, token or site that does not exist.
     """
     tokens = text_tokens(vocabulary, text, "source")
     interventions.check(model.config, len(tokens))
     replacements = HeadReplacements(model, means, [token.id for token in tokens])
-    edits = edits_of([interventions], model.config, replacements, device)
+    edits = edits_of([interventions], model.config, replacements, device, hooks)
     memory = model.encode(token_ids(tokens, device), None, edits=edits, record=record)
     return EncodedSource(model, vocabulary, text, tokens, memory, interventions, edits, record, version)
 
@@ -160,7 +163,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
     model, vocabulary = sources[0].model, sources[0].vocabulary
     begins = [vocabulary.begin(source.text) for source in sources]
     if len(set(begins)) > 1:
-        # All rows of a batch share one forced prefix, so group the sources by prefix.
+        # All texts of a batch share one forced prefix, so group the sources by prefix.
         for begin in set(begins):
             places = [place for place, own in enumerate(begins) if own == begin]
             for place, text, tokens in decode_together([sources[place] for place in places]):
@@ -204,18 +207,18 @@ def decode_variants(
     return [vocabulary.tokens(written[number]) for number in range(len(variants))]
 
 
-def most_tokens(model: Transformer, source: int, prefix: int = 0) -> int:
+def most_tokens(model: Transformer, source_length: int, prefix_length: int = 0) -> int:
     """Return the maximum number of tokens in a translation.
 
     Args:
         model: the model; imported models may have their own limit.
-        source: number of source tokens.
-        prefix: number of tokens in the forced prefix.
+        source_length: number of source tokens.
+        prefix_length: number of tokens in the forced prefix.
     """
     if model.config.generation is not None and (limit := model.config.generation.limit) is not None:
-        return min(MAX_TOKENS + 1, max(limit, prefix))
+        return min(MAX_TOKENS + 1, max(limit, prefix_length))
     # Translations are rarely longer than 1.5 times the source, but short sources need more.
-    return min(MAX_TOKENS + 1, max(2 * source + 10, prefix + source))
+    return min(MAX_TOKENS + 1, max(2 * source_length + 10, prefix_length + source_length))
 
 
 def token_ids(tokens: Sequence[Token], device: str | torch.device) -> Tensor:

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from transformer.config import TransformerConfig
+from transformer.decoding.head_replacements import HeadReplacements
 from transformer.decoding.step import token_rank
 from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
-from transformer.running.head_replacements import HeadReplacements
 from transformer.values.cancellation import check_cancelled, step_done
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -150,11 +150,11 @@ def _in_batches(
     last: bool = False,
 ) -> Iterator[Tensor]:
     """Yield the result of `log_probs_of` for each batch of variants."""
-    rows = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
-    for start in range(0, len(variants), rows):
+    batch_size = max(1, BATCH_POSITIONS // max(source.shape[1], target.shape[1]))
+    for start in range(0, len(variants), batch_size):
         if start:
             return_holes()
-        edits = _shared_encoder(variants[start : start + rows], model.config, replacements, source.device)
+        edits = _shared_encoder(variants[start : start + batch_size], model.config, replacements, source.device)
         yield log_probs_of(model, source, target, *edits, last=last)
 
 
@@ -163,7 +163,7 @@ def log_probs_of(
     source: Tensor,
     target: Tensor,
     encoder_edits: Edits,
-    encoder_rows: Tensor,
+    encoder_indices: Tensor,
     edits: Edits,
     *,
     last: bool = False,
@@ -172,19 +172,19 @@ def log_probs_of(
 
     Args:
         model, source, target: as in `score`.
-        encoder_edits: edits for each encoder row. There may be fewer encoder rows than decoder rows, because many
+        encoder_edits: edits for the runs of the encoder. There may be fewer of them than of the decoder, because many
             variants affect only the decoder.
-        encoder_rows: index of the encoder row for each decoder row, [N].
-        edits: edits for the decoder rows.
+        encoder_indices: index of the encoder's run for each run of the decoder, [N].
+        edits: edits for the runs of the decoder.
         last: whether to return only the prediction after the last token, [N, 1, V].
     """
     runs = max(1, len(encoder_edits.interventions))
     memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
     cache = model.start_cache(memory, None)
-    if len(encoder_rows) != runs or edits.interventions:
-        cache = replace(cache.select(encoder_rows.to(source.device)), edits=edits)
-    hidden, _ = model.decode_step(target.expand(len(encoder_rows), -1), cache)
-    return model.generator(hidden[:, -1:] if last else hidden).float().log_softmax(dim=-1)
+    if len(encoder_indices) != runs or edits.interventions:
+        cache = replace(cache.select(encoder_indices.to(source.device)), edits=edits)
+    output, cache = model.decode_step(target.expand(len(encoder_indices), -1), cache)
+    return model.logits(output[:, -1:] if last else output, cache).float().log_softmax(dim=-1)
 
 
 def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
@@ -221,13 +221,13 @@ def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.devi
 def _shared_encoder(
     variants: Sequence[Interventions], config: TransformerConfig, replacement: Replacement, device: torch.device
 ) -> tuple[Edits, Tensor, Edits]:
-    """Return the arguments `encoder_edits`, `encoder_rows` and `edits` of `log_probs_of`.
+    """Return the arguments `encoder_edits`, `encoder_indices` and `edits` of `log_probs_of`.
 
     Variants with equal changes to the encoder share one encoder row.
     """
     parts = [variant.encoder_part() for variant in variants]
     runs = list(dict.fromkeys(parts))
     number = {part: index for index, part in enumerate(runs)}
-    rows = torch.tensor([number[part] for part in parts])
+    indices = torch.tensor([number[part] for part in parts])
     # A single encoder row without interventions has empty edits.
-    return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)
+    return edits_of(runs, config, replacement, device), indices, edits_of(variants, config, replacement, device)

@@ -36,6 +36,7 @@ from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
 from transformer.values.run import Result, Run, Runs
+from transformer.values.sites import HookFunctions
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
@@ -99,7 +100,7 @@ class Translator(Runs):
         Args:
             folder: model folder, as for `checkpoints.checkpoint.load_checkpoint`; head_means.safetensors may be
                 missing.
-            device: "cuda", "mps" or "cpu"; None selects the fastest device available.
+            device: "cuda", "mps" or "cpu"; None means the fastest device available.
 
         Raises:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
@@ -137,10 +138,39 @@ class Translator(Runs):
         return self.get(VariantsRun(text, tuple(variants)))
 
     def trace(
-        self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
+        self,
+        text: str,
+        target: ReadTarget = None,
+        *,
+        details: bool = False,
+        interventions: Interventions = AS_TRAINED,
+        hooks: HookFunctions | None = None,
     ) -> Trace:
-        """The result of a `TraceRun`."""
-        return self.get(TraceRun(text, hashable(target), details, interventions))
+        """The result of a `TraceRun`.
+
+        >>> import torch
+        >>> from transformer import Translator
+        >>> def hide_itself(scores, layer, start):
+        ...     return scores - 1000 * torch.eye(scores.shape[-1])
+        >>> trace = Translator.load().trace("I have a dream.", hooks={"encoder.scores": hide_itself})
+        >>> float(trace.encoder.diagonal(axis1=-2, axis2=-1).max())
+        0.0
+
+        Args:
+            text, target, details, interventions: fields of the run.
+            hooks: functions that read and change values of the model, by site (docs/hooks.md). Such a run is never
+                cached and never sent to a server, and its trace does not name its functions.
+
+        Raises:
+            InterventionError: the model has no such site, or a function returns a value of another shape.
+        """
+        run = TraceRun(text, hashable(target), details, interventions)
+        return self.trace_with_hooks(run, hooks) if hooks else self.get(run)
+
+    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
+        """The result of a run during which functions read and change values; see `trace`."""
+        with self._computing():
+            return run.with_hooks(self, hooks)
 
     def trace_decoding(
         self,
@@ -201,21 +231,21 @@ class Translator(Runs):
                 result can still be traced separately.
         """
         with self._computing():
-            sources: dict[int, EncodedSource] = {}
+            encoded: dict[int, EncodedSource] = {}
             for number, (text, target) in enumerate(zip(texts, targets or [None] * len(texts), strict=True)):
                 try:
                     given = None if target is None else given_target(self.tokenizer, target, text)
-                    source = self.encode(text, AS_TRAINED, Recorder(details=False))
+                    one = self.encode(text, AS_TRAINED, Recorder(details=False))
                 except TextError as error:
                     done(number, error)
                     continue
                 if given is None:
-                    sources[number] = source
+                    encoded[number] = one
                 else:
-                    done(number, source.reader.read(*given)[0])
-            numbers = list(sources)
-            for place, written, tokens in decode_together(list(sources.values())) if sources else ():
-                done(numbers[place], sources[numbers[place]].reader.read(written, tokens)[0])
+                    done(number, one.reader.read(*given)[0])
+            numbers = list(encoded)
+            for place, written, tokens in decode_together(list(encoded.values())) if encoded else ():
+                done(numbers[place], encoded[numbers[place]].reader.read(written, tokens)[0])
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
@@ -270,18 +300,22 @@ class Translator(Runs):
     def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Return the token ids of the source [1, S], the decoder input [1, T], and the tokens to predict [T]."""
         predicted = self.translate(text).tokens if target is None else given_target(self.tokenizer, target, text)[1]
-        source, read = (
-            text_tokens(self.tokenizer, self.typed(text), "source"),
-            shifted_right(self.tokenizer, predicted),
-        )
-        return token_ids(source, self.device), token_ids(read, self.device), token_ids(predicted, self.device)[0]
+        source = token_ids(text_tokens(self.tokenizer, self.typed(text), "source"), self.device)
+        decoder_input = token_ids(shifted_right(self.tokenizer, predicted), self.device)
+        return source, decoder_input, token_ids(predicted, self.device)[0]
 
     def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
         """Raise an InterventionError if a variant refers to a head or token that the model or source [1, S] lacks."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 
-    def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
+    def encode(
+        self,
+        text: str,
+        interventions: Interventions,
+        record: Recorder | None = None,
+        hooks: HookFunctions | None = None,
+    ) -> EncodedSource:
         """Encode a source text in inference mode; see `transformer.running.encoded_source.encode`."""
         return encode(
             self._model,
@@ -292,6 +326,7 @@ class Translator(Runs):
             device=self.device,
             version=self.version,
             record=record,
+            hooks=hooks,
         )
 
     def typed(self, text: str) -> str:

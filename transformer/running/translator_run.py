@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.run import Result, Run
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class TranslatorRun(Run[Result]):
     """A run on one source text, computed by the translation model.
 
     Attributes:
-        text: source sentence, with surrogates repaired by `valid`.
+        text: source sentence, with surrogates repaired by `replace_surrogates`.
         plain: whether the run is a trace without options, which can be computed in one batch with other traces.
     """
 
@@ -29,7 +29,7 @@ class TranslatorRun(Run[Result]):
     plain: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", valid(self.text))
+        object.__setattr__(self, "text", replace_surrogates(self.text))
         target = getattr(self, "target", None)
         if target is not None:
             object.__setattr__(self, "target", hashable(target))
@@ -43,4 +43,4 @@ def hashable(target: ReadTarget) -> Target:
     """Convert a given translation to a hashable value."""
     if target is None:
         return None
-    return valid(target) if isinstance(target, str) else tuple(map(int, target))
+    return replace_surrogates(target) if isinstance(target, str) else tuple(map(int, target))

@@ -15,13 +15,13 @@ from msgspec import Raw
 
 from transformer import errors
 from transformer.errors import AtlasError, ServerError
-from transformer.files.records import packed, unpacked
+from transformer.files.records import pack, unpack
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.protocol import PROTOCOL, Envelope, RequestError
 from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
-OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500
+OK, NOT_FOUND, CONFLICT, UNPROCESSABLE, FAILED = 200, 404, 409, 422, 500
 # Errors with messages for the user, raised on the server or on the client.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
@@ -60,7 +60,7 @@ class Answer(Envelope, omit_defaults=True):
     result: Raw = Raw(b"")
 
 
-def said(model: str, status: int = OK, **words: Any) -> Reply:
+def json_reply(model: str, status: int = OK, **words: Any) -> Reply:
     """Return a reply in JSON.
 
     Args:
@@ -71,10 +71,10 @@ def said(model: str, status: int = OK, **words: Any) -> Reply:
     return Reply(status, JSON, msgspec.json.encode({"protocol": PROTOCOL, "model": model, **words}))
 
 
-def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
+def archive_reply(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
     """Return a reply with the result of a run."""
     body = {"protocol": PROTOCOL, "model": model, "run": type(run).__name__, "result": result}
-    return Reply(OK, ARCHIVE, packed(body))
+    return Reply(OK, ARCHIVE, pack(body))
 
 
 def identity_of(reply: Reply, address: str, model: str) -> str:
@@ -84,7 +84,7 @@ def identity_of(reply: Reply, address: str, model: str) -> str:
     """
     answer = _answer(reply, address, model)
     if not answer.device:
-        raise unreadable(address, "it does not say on which device it computes")
+        raise unreadable_error(address, "it does not say on which device it computes")
     return answer.device
 
 
@@ -105,9 +105,9 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
     try:
         if answer.run != type(run).__name__:
             raise RequestError(f"it is the answer to {answer.run!r}")
-        return unpacked(answer.result, _result_type(type(run)))
+        return unpack(answer.result, _result_type(type(run)))
     except Exception as error:
-        raise unreadable(address, error) from error
+        raise unreadable_error(address, error) from error
 
 
 def _answer(reply: Reply, address: str, model: str) -> Answer:
@@ -121,13 +121,13 @@ def _answer(reply: Reply, address: str, model: str) -> Answer:
         raise
     except Exception as error:
         # Decoding invalid bytes can raise several kinds of error.
-        raise unreadable(address, error) from error
+        raise unreadable_error(address, error) from error
     if answer.error:
         raise ERRORS.get(answer.error, ServerError)(answer.message)
     return answer
 
 
-def unreadable(address: str, error: object) -> ServerError:
+def unreadable_error(address: str, error: object) -> ServerError:
     return ServerError(
         f"The answer from {address} is not from a model's server of Attention Atlas, or is damaged ({error}): "
         "check the address."

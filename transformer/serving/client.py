@@ -10,23 +10,25 @@ from typing import Any
 
 from transformer.checkpoints.checkpoint import load_checkpoint, load_description
 from transformer.checkpoints.model_files import folder_version
-from transformer.errors import AtlasError, TextError
+from transformer.errors import AtlasError, InterventionError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device
 from transformer.model.transformer import Transformer
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import identity_of, result_of
-from transformer.serving.connection import INTRODUCING, Connection
+from transformer.serving.connection import IDENTITY_TIMEOUT, Connection
 from transformer.serving.protocol import IDENTITY, RUN, request
 from transformer.values.head_means import HeadMeans
 from transformer.values.run import Result, Run
+from transformer.values.sites import HookFunctions
 from transformer.values.trace import Trace
 
 # Environment variable with the URL of a model server.
-SERVER = "ATTENTION_ATLAS_SERVER"
+SERVER_VARIABLE = "ATTENTION_ATLAS_SERVER"
 # Maximum number of simultaneous requests in one call of `trace_together`.
-MAX_TOGETHER = 16
+MAX_REQUESTS = 16
 
 
 class RemoteTranslator(Translator):
@@ -54,7 +56,7 @@ class RemoteTranslator(Translator):
         self._own_device, self._folder = chosen_device(device), folder
         described = load_description(folder)
         version = folder_version(folder, described.tokenizer)
-        device = identity_of(self._connection.ask(IDENTITY, seconds=INTRODUCING), address, version)
+        device = identity_of(self._connection.ask(IDENTITY, seconds=IDENTITY_TIMEOUT), address, version)
         super().__init__(described, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
         self._loading = threading.Lock()
         self._loaded: Transformer | None = None
@@ -73,15 +75,21 @@ class RemoteTranslator(Translator):
         reply = self._connection.ask(RUN, request(run, self.version))
         return result_of(reply, self._connection.address, self.version, run)
 
+    def trace_with_hooks(self, run: TraceRun, hooks: HookFunctions) -> Trace:
+        raise InterventionError(
+            "Hooks are functions of this process and cannot be sent to a server: load the model here, with "
+            "Translator.load()."
+        )
+
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
         """Send all texts at once, because the server batches requests that arrive together."""
         if not texts:
             return
-        with ThreadPoolExecutor(min(len(texts), MAX_TOGETHER)) as askers:
-            asked = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
-            for each in as_completed(asked):
+        with ThreadPoolExecutor(min(len(texts), MAX_REQUESTS)) as askers:
+            futures = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
+            for each in as_completed(futures):
                 try:
-                    found = each.result()
+                    trace = each.result()
                 except TextError as error:
-                    found = error
-                done(asked[each], found)
+                    trace = error
+                done(futures[each], trace)

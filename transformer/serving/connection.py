@@ -13,19 +13,19 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from urllib.parse import urlsplit
 
 from transformer.errors import ServerError
-from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
+from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable_error
 from transformer.values.cancellation import check_cancelled
 
 # Timeouts in seconds: to connect, to receive the server's identity, and to receive the result of the longest run.
-CONNECTING, INTRODUCING, ANSWERING = 3.0, 30.0, 120.0
+CONNECT_TIMEOUT, IDENTITY_TIMEOUT, ANSWER_TIMEOUT = 3.0, 30.0, 120.0
 # Maximum length of an answer, in bytes. With the shipped model, the full trace of the longest text is 60 MB.
-LONGEST = 2**29
+MAX_ANSWER_BYTES = 2**29
 # HTTP statuses that only gateways in front of a model server send.
-GATEWAYS = (502, 503, 504)
+GATEWAY_STATUSES = (502, 503, 504)
 # Seconds between two checks for cancellation.
-LOOK = 0.2
+CHECK_INTERVAL = 0.2
 # Seconds to wait before each attempt. A run has no side effects, so it can be repeated if a replica dies.
-TRIES = (0.0, 0.1, 0.5, 2.0)
+RETRY_DELAYS = (0.0, 0.1, 0.5, 2.0)
 
 
 class Connection:
@@ -58,7 +58,7 @@ class Connection:
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
-    def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWERING) -> Reply:
+    def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWER_TIMEOUT) -> Reply:
         """Send a request, and wait for the reply unless the current run is cancelled.
 
         Args:
@@ -70,7 +70,7 @@ class Connection:
             ServerError: there is no valid reply.
         """
         reason = ""
-        for pause in TRIES:
+        for pause in RETRY_DELAYS:
             time.sleep(pause)
             try:
                 reply = self._once(path, body, seconds)
@@ -79,13 +79,13 @@ class Connection:
                 raise self._gone("no server listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
-            except TooLong as error:
-                raise unreadable(self.address, "its answer is too long") from error
+            except AnswerTooLongError as error:
+                raise unreadable_error(self.address, "its answer is too long") from error
             except (OSError, HTTPException) as error:
                 # The connection broke, because the server or a gateway in front of it has just stopped. Try again.
                 reason = str(error) or type(error).__name__
                 continue
-            if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
+            if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAY_STATUSES:
                 return reply
             # The reply is from a gateway, or from Ray, which reports a dead replica in a different format.
             reason = f"HTTP status {reply.status}"
@@ -106,7 +106,7 @@ class Connection:
             except (OSError, HTTPException):
                 # The server has closed this idle connection, and perhaps other idle ones, so try the next one.
                 continue
-        line = self._kind(self._host, self._port, timeout=CONNECTING)
+        line = self._kind(self._host, self._port, timeout=CONNECT_TIMEOUT)
         line.connect()
         line.sock.settimeout(None)
         return self._over(line, path, body, seconds)
@@ -114,9 +114,9 @@ class Connection:
     def _over(self, line: HTTPConnection, path: str, body: bytes | None, seconds: float) -> Reply:
         try:
             headers = {} if body is None else {"Content-Type": JSON}
-            with _at_most(seconds, line.sock):
+            with _time_limit(seconds, line.sock):
                 line.request("GET" if body is None else "POST", self._folder + path, body, headers)
-                _wait(line.sock)
+                _wait_for_answer(line.sock)
                 response: HTTPResponse = line.getresponse()
                 kind = response.headers.get_content_type()
                 reply = Reply(response.status, kind, _body(response))
@@ -138,20 +138,20 @@ class Connection:
 
 def _body(response: HTTPResponse) -> bytes:
     """Read a response's body; raise TooLong if the announced or actual length exceeds the limit."""
-    if response.length is not None and response.length > LONGEST:
-        raise TooLong
-    body = response.read() if response.length is not None else response.read(LONGEST + 1)
-    if len(body) > LONGEST:
-        raise TooLong
+    if response.length is not None and response.length > MAX_ANSWER_BYTES:
+        raise AnswerTooLongError
+    body = response.read() if response.length is not None else response.read(MAX_ANSWER_BYTES + 1)
+    if len(body) > MAX_ANSWER_BYTES:
+        raise AnswerTooLongError
     return body
 
 
-class TooLong(Exception):
+class AnswerTooLongError(Exception):
     """The answer exceeds the maximum length."""
 
 
 @contextmanager
-def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
+def _time_limit(seconds: float, line: socket.socket) -> Iterator[None]:
     """Shut down a connection if the answer is not complete in time.
 
     A socket timeout would not be enough: it limits the wait for each part of an answer, and there may be many small
@@ -183,11 +183,11 @@ def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
         raise TimeoutError
 
 
-def _wait(line: socket.socket) -> None:
+def _wait_for_answer(line: socket.socket) -> None:
     """Wait until an answer begins, the connection is closed, or the current run is cancelled."""
     with selectors.DefaultSelector() as selector:
         selector.register(line, selectors.EVENT_READ)
-        while not selector.select(LOOK):
+        while not selector.select(CHECK_INTERVAL):
             check_cancelled()
 
 

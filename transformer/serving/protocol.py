@@ -20,7 +20,7 @@ from transformer.running.wire_form import RequestError as RequestError
 from transformer.running.wire_form import decoded
 
 # Increase this whenever the wire format or its meaning changes.
-PROTOCOL = 6
+PROTOCOL = 7
 IDENTITY, RUN = "/identity", "/run"
 # Maximum size of a request in bytes, enough for a run with thousands of interventions.
 MAX_BYTES = 16 * 2**20

@@ -20,7 +20,7 @@ from ray.exceptions import AuthenticationError
 from transformer.errors import AtlasError
 
 # Seconds to wait for a machine to accept a connection.
-PATIENCE = 10.0
+CONNECT_TIMEOUT = 10.0
 
 
 def join(address: str, **settings: Any) -> None:
@@ -36,7 +36,7 @@ def join(address: str, **settings: Any) -> None:
             cases.
     """
     try:
-        _reach(address)
+        _check_reachable(address)
         ray.init(address, **settings)
     except (ConnectionError, AuthenticationError):
         raise AtlasError(
@@ -46,7 +46,7 @@ def join(address: str, **settings: Any) -> None:
         ) from None
 
 
-def _reach(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Check that a process listens at the address; otherwise Ray would retry for many minutes.
 
     Raises:
@@ -55,6 +55,6 @@ def _reach(address: str) -> None:
     host, _, port = address.rpartition(":")
     if port.isdecimal() and "://" not in address:
         try:
-            socket.create_connection((host, int(port)), PATIENCE).close()
+            socket.create_connection((host, int(port)), CONNECT_TIMEOUT).close()
         except OSError as error:
             raise ConnectionError(f"{address} does not answer ({error.strerror})") from error

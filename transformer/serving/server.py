@@ -32,30 +32,30 @@ from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import Reply
 from transformer.serving.body import read_body
-from transformer.serving.connection import ANSWERING
-from transformer.serving.server_process import settle
+from transformer.serving.connection import ANSWER_TIMEOUT
+from transformer.serving.fair_lock import FairLock
+from transformer.serving.server_process import tune_process
 from transformer.serving.service import Service
-from transformer.serving.turn import Turn
 from transformer.values.trace import Trace
 
 # Maximum number of translations in a batch, and seconds that the first translation waits for others.
-MAX_TOGETHER, PATIENCE = 16, 0.005
+BATCH_SIZE, BATCH_WAIT = 16, 0.005
 # Ray starts another replica if more requests than this wait at each replica.
-WAITING = 8
+MAX_QUEUE = 8
 # Maximum number of requests at one replica; most of them wait for a batch.
-MAX_AT_A_REPLICA = 64
+MAX_REPLICA_REQUESTS = 64
 # Bytes of shared memory for answers in transit; the largest answers take 30 million bytes.
-STORE = 200_000_000
+OBJECT_STORE_BYTES = 200_000_000
 
 
-@serve.deployment(name="model", max_ongoing_requests=MAX_AT_A_REPLICA)
+@serve.deployment(name="model", max_ongoing_requests=MAX_REPLICA_REQUESTS)
 class Replica:
     """One copy of the model, which computes one batch of short runs and one long run at a time."""
 
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
-        settle()
-        self._turn, self._long_turn = Turn(MAX_AT_A_REPLICA), Turn(MAX_AT_A_REPLICA)
+        tune_process()
+        self._turn, self._long_turn = FairLock(MAX_REPLICA_REQUESTS), FairLock(MAX_REPLICA_REQUESTS)
 
     async def __call__(self, asked: Asked) -> Response:
         body = await read_body(int(asked.headers.get("Content-Length", 0)), asked.stream())
@@ -69,7 +69,7 @@ class Replica:
             reply = await turn.run(partial(self._service.answer, run))
         return Response(reply.body, reply.status, media_type=reply.kind)
 
-    @serve.batch(max_batch_size=MAX_TOGETHER, batch_wait_timeout_s=PATIENCE)
+    @serve.batch(max_batch_size=BATCH_SIZE, batch_wait_timeout_s=BATCH_WAIT)
     async def _together(self, runs: list[TranslatorRun[Trace]]) -> list[Reply]:
         # Batched runs take a few dozen decoding steps, so they need no cancellation check.
         return await self._turn.run(lambda _: self._service.answer_together(runs))
@@ -97,19 +97,19 @@ def application(scale: Scale) -> serve.Application:
     number = (
         {
             "autoscaling_config": AutoscalingConfig(
-                min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=WAITING
+                min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=MAX_QUEUE
             )
         }
         if growing
         else {"num_replicas": scale.replicas}
     )
     return Replica.options(
-        ray_actor_options={"num_cpus": 1, "num_gpus": scale.gpus}, logging_config=QUIET, **number
+        ray_actor_options={"num_cpus": 1, "num_gpus": scale.gpus}, logging_config=NO_ACCESS_LOG, **number
     ).bind(scale.model)
 
 
 # Requests are private, so do not log them.
-QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
+NO_ACCESS_LOG = LoggingConfig(log_level="WARNING", enable_access_log=False)
 
 
 def start(scale: Scale, host: str, port: int) -> None:
@@ -131,7 +131,7 @@ def start(scale: Scale, host: str, port: int) -> None:
         join(
             "local",
             num_cpus=max(replicas, os.cpu_count() or 1),
-            object_store_memory=STORE,
+            object_store_memory=OBJECT_STORE_BYTES,
             include_dashboard=False,
             logging_level="WARNING",
             log_to_driver=False,
@@ -139,7 +139,9 @@ def start(scale: Scale, host: str, port: int) -> None:
     # Ray's own SIGTERM handler prints a stack trace.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    serve.start(http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET)
+    serve.start(
+        http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWER_TIMEOUT), logging_config=NO_ACCESS_LOG
+    )
     gpus = ray.cluster_resources().get("GPU", 0)
     serve.run(application(scale.model_copy(update={"gpus": min(1.0, gpus / replicas)})), name="attention-atlas")
 

@@ -11,10 +11,10 @@ from transformer.model.devices import use_one_thread
 from transformer.model.fast.malloc import return_freed_memory, return_holes
 
 # Seconds between two attempts to return free memory to the operating system. Each attempt takes a few milliseconds.
-TIDY_EVERY = 10.0
+RELEASE_INTERVAL = 10.0
 
 
-def settle() -> None:
+def tune_process() -> None:
     """Exclude loaded objects from garbage collection, and regularly return free memory to the operating system.
 
     Call this function after all permanent objects, such as models, have been loaded.
@@ -26,11 +26,11 @@ def settle() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    _stay_tidy()
+    _start_memory_release()
 
 
 @cache
-def _stay_tidy() -> None:
+def _start_memory_release() -> None:
     """Start a thread, once per process, that regularly returns unused heap memory to the operating system.
 
     After a beam search of maximum width, or the gradients of a long sentence, 150 MB of heap memory are unused.
@@ -38,7 +38,7 @@ def _stay_tidy() -> None:
 
     def tidy() -> None:
         while True:
-            time.sleep(TIDY_EVERY)
+            time.sleep(RELEASE_INTERVAL)
             return_holes()
 
     threading.Thread(target=tidy, name="tidy", daemon=True).start()

@@ -9,9 +9,18 @@ from typing import Any
 from transformer.errors import AtlasError
 from transformer.running.translator import Translator
 from transformer.running.translator_run import TranslatorRun
-from transformer.serving.answers import CONFLICT, ERRORS, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
+from transformer.serving.answers import (
+    CONFLICT,
+    ERRORS,
+    FAILED,
+    NOT_FOUND,
+    UNPROCESSABLE,
+    Reply,
+    archive_reply,
+    json_reply,
+)
+from transformer.serving.fair_lock import DisconnectedError
 from transformer.serving.protocol import IDENTITY, MAX_BYTES, PROTOCOL, RUN, RequestError, read_head, read_run
-from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.trace import Trace
 
@@ -32,7 +41,7 @@ class Service:
             method, path, body: parts of the HTTP request; `body` is None if it was too large to be read.
         """
         if (method, path) == ("GET", IDENTITY):
-            return said(self.model, device=self._translator.device)
+            return json_reply(self.model, device=self._translator.device)
         if (method, path) != ("POST", RUN):
             return self._refused(NOT_FOUND, "RequestError", f"Use GET {IDENTITY} or POST {RUN}.")
         try:
@@ -47,7 +56,7 @@ class Service:
         except AtlasError as error:
             return self._failed(error)
         except RequestError as error:
-            return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
+            return self._refused(UNPROCESSABLE, "RequestError", f"The request cannot be read: {error}.")
 
     def answer(self, run: TranslatorRun[Any], between_steps: Callable[[], object] | None = None) -> Reply:
         """Compute a run, and return the result or error as a reply.
@@ -62,11 +71,11 @@ class Service:
         try:
             with cancellable(between_steps):
                 result = self._translator.get(run)
-        except LeftError:
+        except DisconnectedError:
             raise
         except Exception as error:
             return self._failed(error)
-        return archived(self.model, run, result)
+        return archive_reply(self.model, run, result)
 
     def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
         """Compute several `plain` runs as one batch and return their replies; an error affects only the run that caused
@@ -76,7 +85,7 @@ class Service:
 
         def done(number: int, found: Trace | AtlasError) -> None:
             wrong = isinstance(found, AtlasError)
-            replies[number] = self._failed(found) if wrong else archived(self.model, runs[number], found)
+            replies[number] = self._failed(found) if wrong else archive_reply(self.model, runs[number], found)
 
         try:
             self._translator.trace_together([run.text for run in runs], done)
@@ -86,12 +95,12 @@ class Service:
         return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 
     def _refused(self, status: int, error: str, message: str) -> Reply:
-        return said(self.model, status, error=error, message=message)
+        return json_reply(self.model, status, error=error, message=message)
 
     def _failed(self, error: Exception) -> Reply:
         name = type(error).__name__
         if name in ERRORS:
-            return self._refused(UNUSABLE, name, str(error))
+            return self._refused(UNPROCESSABLE, name, str(error))
         # Only the server's log gets the details of the error.
         LOG.error("a run failed", exc_info=error)
         return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")

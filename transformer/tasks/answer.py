@@ -17,7 +17,7 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot
 from transformer.tasks.task import Item, Tokens
 from transformer.tasks.trainer import seeded_model
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 from transformer.values.kinds import Kind
 
 START, END = "<s>", "</s>"
@@ -45,7 +45,7 @@ class TaskAnswer:
     attention: Mapping[Kind, np.ndarray]
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         return self.ended and self.written == self.item.target
 
 
@@ -76,11 +76,11 @@ def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> TaskAnswer:
     source = torch.tensor([items.encode(item.source)])
     steps = list(greedy(model, model.start_cache(model.encode(source, None), None), limit=task.longest_target + 1))
     ids = [int(step.predicted) for step in steps]
-    reads = torch.tensor([[OWN.start, *ids[:-1]]])
+    reads = torch.tensor([[OWN_SYMBOLS.start, *ids[:-1]]])
     return TaskAnswer(
         item,
         items.decode(ids),
-        ids[-1] == OWN.end,
+        ids[-1] == OWN_SYMBOLS.end,
         tuple(float(step.log_prob.exp()) for step in steps),
         (*item.source, END),
         (START, *items.decode(ids[:-1])),

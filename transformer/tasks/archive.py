@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import atomic_file
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
@@ -53,7 +53,7 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
     }
     # numpy would append .npz to a path with another extension, so pass an open file.
-    with replaced(path) as unfinished, unfinished.open("wb") as file:
+    with atomic_file(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 

@@ -43,7 +43,7 @@ class Addition(Task):
         self.reversed_digits = reversed_digits
         self.name = "addition-reversed" if reversed_digits else "addition"
         self.title = "Addition, last digit first" if reversed_digits else "Addition"
-        self.says = "Add two numbers" + (" and write the sum from its last digit." if reversed_digits else ".")
+        self.description = "Add two numbers" + (" and write the sum from its last digit." if reversed_digits else ".")
 
     def draw(self, rng: np.random.Generator) -> Tokens:
         first, second = rng.integers(10**self.digits, size=2).tolist()
@@ -71,7 +71,7 @@ class ModularAddition(Task):
     modulus = 59
     symbols = (*map(str, range(modulus)), PLUS)
     known = f"the numbers 0 to {modulus - 1} and {PLUS}"
-    says = f"Add two numbers modulo {modulus}."
+    description = f"Add two numbers modulo {modulus}."
     example = "17+42"
     longest_source = 3
     longest_target = 1

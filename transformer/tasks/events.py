@@ -12,10 +12,10 @@ from transformer.values.kinds import KINDS, Kind
 
 # Minimum score, a share of a head's attention, at which a head counts as formed. The bound is above one half, because
 # in short masked rows half of the weight is on the diagonal before any training.
-FORMED = 2 / 3
-SOLVED = 0.99
+MIN_HEAD_SCORE = 2 / 3
+MIN_MATCH = 0.99
 # Minimum delay, in steps, between learning the training items and solving the held-out items that counts as grokking.
-GROKKING = 1_000
+MIN_GROKKING_STEPS = 1_000
 # Display names of the attention kinds.
 KIND_NAMES: Mapping[Kind, str] = {"encoder": "encoder", "decoder": "masked", "cross": "cross"}
 HEADS: Mapping[str, str] = {
@@ -46,10 +46,10 @@ class Event:
 
 def events(run: TaskRun) -> tuple[Event, ...]:
     """Return all events in a training run, ordered by step."""
-    return tuple(sorted([*_of_heads(run), *_of_model(run.snapshots)], key=lambda event: event.step))
+    return tuple(sorted([*_head_events(run), *_model_events(run.snapshots)], key=lambda event: event.step))
 
 
-def first_over(values: Iterable[float], bound: float) -> int | None:
+def first_above(values: Iterable[float], bound: float) -> int | None:
     """Return the first index from which on all values are at least `bound`; None if there is no such index."""
     found = None
     for index, value in enumerate(values):
@@ -60,12 +60,12 @@ def first_over(values: Iterable[float], bound: float) -> int | None:
     return found
 
 
-def _of_heads(run: TaskRun) -> Iterator[Event]:
+def _head_events(run: TaskRun) -> Iterator[Event]:
     for score, words in HEADS.items():
         for kind in KINDS:
             values = np.array([snapshot.scores[score][kind] for snapshot in run.snapshots])  # [snapshots, L, H]
             for layer, head in np.ndindex(values.shape[1:]):
-                index = first_over(values[:, layer, head], FORMED)
+                index = first_above(values[:, layer, head], MIN_HEAD_SCORE)
                 # Index 0 is the snapshot before training, so a head formed there was not learned.
                 if index:
                     step = run.snapshots[index].step
@@ -74,19 +74,19 @@ def _of_heads(run: TaskRun) -> Iterator[Event]:
                     yield Event(step, f"{place} {words} at step {step:,}", score, kind, layer, head)
 
 
-def _of_model(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
+def _model_events(snapshots: tuple[Snapshot, ...]) -> Iterator[Event]:
     matches = [snapshot.exact_match for snapshot in snapshots]
-    for share, words in ((0.5, "half"), (SOLVED, "99%")):
-        index = first_over(matches, share)
+    for share, words in ((0.5, "half"), (MIN_MATCH, "99%")):
+        index = first_above(matches, share)
         if index is not None:
             step = snapshots[index].step
             yield Event(step, f"{words} of the held-out items are right at step {step:,}")
-    # Use the first step at which accuracy reaches SOLVED: with weight decay, accuracy may drop again temporarily.
+    # Use the first step at which accuracy reaches MIN_MATCH: with weight decay, accuracy may drop again temporarily.
     learned, found = (
-        next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= SOLVED), None)
+        next((snapshot.step for snapshot, match in zip(snapshots, each, strict=True) if match >= MIN_MATCH), None)
         for each in ([snapshot.training_match for snapshot in snapshots], matches)
     )
-    if learned is not None and found is not None and found - learned > GROKKING:
+    if learned is not None and found is not None and found - learned > MIN_GROKKING_STEPS:
         yield Event(learned, f"99% of the training items are right at step {learned:,}")
         later = f"{found - learned:,} steps after the training items"
         yield Event(found, f"grokking: the held-out items follow at step {found:,}, {later}")

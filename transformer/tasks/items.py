@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from transformer.tasks.task import FIRST_ID, Item, Task, Tokens
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 from transformer.training.batching import Batch
 
 
@@ -62,20 +62,20 @@ class Items:
 
     def batch(self, items: Sequence[Item]) -> Batch:
         """Encode items as a batch, padded to the task's maximum lengths so that all batches have the same width."""
-        source = np.full((len(items), self.task.longest_source + 1), OWN.pad)
-        predicted = np.full((len(items), self.task.longest_target + 1), OWN.pad)
+        source = np.full((len(items), self.task.longest_source + 1), OWN_SYMBOLS.pad)
+        predicted = np.full((len(items), self.task.longest_target + 1), OWN_SYMBOLS.pad)
         for row, item in enumerate(items):
             source[row, : len(item.source) + 1] = self.encode(item.source)
             predicted[row, : len(item.target) + 1] = self.encode(item.target)
-        target = np.concatenate([np.full((len(items), 1), OWN.start), predicted[:, :-1]], axis=1)
+        target = np.concatenate([np.full((len(items), 1), OWN_SYMBOLS.start), predicted[:, :-1]], axis=1)
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 
     def encode(self, tokens: Tokens) -> list[int]:
         """Return the token ids, followed by the end symbol."""
-        return [*(self.ids[token] for token in tokens), OWN.end]
+        return [*(self.ids[token] for token in tokens), OWN_SYMBOLS.end]
 
     def decode(self, ids: Sequence[int]) -> Tokens:
         """Return the tokens before the first end symbol; "?" stands for a special symbol such as padding."""
         ids = list(ids)
-        written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids
-        return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)
+        ids_before_end = ids[: ids.index(OWN_SYMBOLS.end)] if OWN_SYMBOLS.end in ids else ids
+        return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in ids_before_end)

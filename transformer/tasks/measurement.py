@@ -16,11 +16,11 @@ from transformer.tasks.items import Items
 from transformer.tasks.scores import head_scores
 from transformer.tasks.spectrum import fourier_spectrum
 from transformer.tasks.task import FIRST_ID, Item, Task
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 from transformer.values.kinds import KINDS, Kind
 
 # Number of held-out items used for head scores; more items hardly change the scores.
-SCORED = 32
+SCORED_ITEMS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
         seen: items on which the model may have been trained.
         watched: item for which to record attention.
     """
-    loss, matches, _ = teacher_forced(model, items, items.held_out)
-    scored = items.held_out[:SCORED]
-    source, target = _read(items, scored)
+    loss, matches, _ = teacher_forcing(model, items, items.held_out)
+    scored = items.held_out[:SCORED_ITEMS]
+    source, target = _input_ids(items, scored)
     scores = head_scores(
         attention(model, items, scored),
         source.numpy(),
@@ -58,7 +58,7 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
     return Measurement(
         loss,
         matches,
-        teacher_forced(model, items, seen)[1],
+        teacher_forcing(model, items, seen)[1],
         {
             kind: weights[0, :, :, : shape[kind][0], : shape[kind][1]].astype(np.float16)
             for kind, weights in attention(model, items, [watched]).items()
@@ -77,7 +77,7 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 
 
 @torch.inference_mode()
-def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
+def teacher_forcing(model: Transformer, items: Items, tested: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Measure loss and exact matches with teacher forcing.
 
     Greedy decoding gives the correct answer exactly if every token is the most likely one after the correct tokens
@@ -86,22 +86,22 @@ def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> t
     Returns:
         Mean loss per token in nats; share of exact matches, 0 to 1; and whether each item is an exact match, bool [N].
     """
-    batch = items.batch(asked)
-    logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)
-    loss = F.cross_entropy(logits.flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN.pad)
-    logits[..., list(OWN.never_predicted)] = -torch.inf
-    right = ((logits.argmax(dim=-1) == batch.predicted) | (batch.predicted == OWN.pad)).all(dim=-1)
+    batch = items.batch(tested)
+    logits = model(batch.source, batch.target, source_mask=batch.source != OWN_SYMBOLS.pad)
+    loss = F.cross_entropy(logits.flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN_SYMBOLS.pad)
+    logits[..., list(OWN_SYMBOLS.never_predicted)] = -torch.inf
+    right = ((logits.argmax(dim=-1) == batch.predicted) | (batch.predicted == OWN_SYMBOLS.pad)).all(dim=-1)
     return float(loss), float(right.double().mean()), right.numpy()
 
 
-def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
+def attention(model: Transformer, items: Items, tested: Sequence[Item]) -> dict[Kind, np.ndarray]:
     """Return attention weights by kind, float32 [N, L, H, rows, columns], recorded with teacher forcing."""
-    return recorded_attention(model, *_read(items, asked))
+    return recorded_attention(model, *_input_ids(items, tested))
 
 
-def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
+def _input_ids(items: Items, tested: Sequence[Item]) -> tuple[Tensor, Tensor]:
     """Return the input ids of the encoder, [N, S], and of the decoder, [N, T]."""
-    batch = items.batch(asked)
+    batch = items.batch(tested)
     assert batch.source is not None, "every item has a source"
     return batch.source, batch.target
 
@@ -109,7 +109,7 @@ def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
 @torch.inference_mode()
 def recorded_attention(model: Transformer, source: Tensor, target: Tensor) -> dict[Kind, np.ndarray]:
     """Return attention weights by kind, float32 [N, L, H, rows, columns], for input ids [N, S] and [N, T]."""
-    mask = source != OWN.pad
+    mask = source != OWN_SYMBOLS.pad
     record = Recorder(details=False)
     model.decode(target, model.encode(source, mask, record=record), mask, record=record)
     return {kind: torch.stack(record.tensors[f"{kind}.weights"], dim=1).numpy() for kind in KINDS}

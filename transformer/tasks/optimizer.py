@@ -29,13 +29,13 @@ class AdamByHand:
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
         if not math.isfinite(norm):
             return norm
-        named = dict(self.model.named_parameters())
-        gradients = {name: each.grad.double().numpy() for name, each in named.items() if each.grad is not None}
+        parameters = dict(self.model.named_parameters())
+        gradients = {name: each.grad.double().numpy() for name, each in parameters.items() if each.grad is not None}
         self.values, self.moments = adam(
             self.values, gradients, self.moments, learning_rate=self.peak * factor, betas=BETAS
         )
         with torch.no_grad():
-            for name, parameter in named.items():
+            for name, parameter in parameters.items():
                 parameter.copy_(torch.from_numpy(self.values[name]))
         self.model.zero_grad()
         return norm

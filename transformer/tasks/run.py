@@ -5,7 +5,7 @@ Dimensions: P parameters, L layers, H heads, S source tokens, T target tokens. S
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +43,24 @@ class Snapshot:
     spectrum: np.ndarray | None = None
 
 
+class StepCount:
+    """Base class that counts the steps of a training run by their losses."""
+
+    config: TaskConfig
+    losses: Sized
+
+    @property
+    def step(self) -> int:
+        """Number of steps taken."""
+        return len(self.losses)
+
+    @property
+    def finished(self) -> bool:
+        return self.step == self.config.steps
+
+
 @dataclass(frozen=True, eq=False)
-class TaskRun:
+class TaskRun(StepCount):
     """A training run, finished or not.
 
     Attributes:
@@ -61,20 +77,11 @@ class TaskRun:
     snapshots: tuple[Snapshot, ...]
     seconds: float
 
-    @property
-    def step(self) -> int:
-        """Number of steps taken."""
-        return len(self.losses)
-
-    @property
-    def finished(self) -> bool:
-        return self.step == self.config.steps
-
     def index_at(self, step: int) -> int:
         """Return the index of the last snapshot taken at or before `step`, for figures that show that step."""
         return max(0, sum(snapshot.step <= step for snapshot in self.snapshots) - 1)
 
     def with_weights(self, index: int) -> Snapshot:
         """Return, among the snapshots with weights, the one nearest in steps to snapshot `index`."""
-        kept = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
-        return min(kept, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))
+        with_weights = [snapshot for snapshot in self.snapshots if snapshot.weights is not None]
+        return min(with_weights, key=lambda snapshot: abs(snapshot.step - self.snapshots[index].step))

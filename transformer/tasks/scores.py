@@ -44,20 +44,20 @@ def head_scores(
             [] if kind == "decoder" else [(row, columns - 1 - row) for row in range(min(rows, columns))]
         ),
     }
-    found: dict[str, dict[Kind, np.ndarray]] = {}
+    scores: dict[str, dict[Kind, np.ndarray]] = {}
     for name, cells in measures.items():
-        found[name] = {}
+        scores[name] = {}
         for kind in KINDS:
             each = [
                 attention[kind][item, :, :, row, column]
                 for item, (sources, targets) in enumerate(lengths)
                 for row, column in cells(kind, *sides(kind, sources, targets))
             ]
-            found[name][kind] = mean(each, attention[kind])
-    found["prefix_match"] = {
+            scores[name][kind] = mean(each, attention[kind])
+    scores["prefix_match"] = {
         kind: mean(prefix_matches(kind, attention[kind], source, target, lengths), attention[kind]) for kind in KINDS
     }
-    found["entropy"] = {
+    scores["entropy"] = {
         kind: mean(
             [
                 row_entropy(weights[:, :, : sides(kind, *length)[0] + 1]).mean(axis=-1)
@@ -67,7 +67,7 @@ def head_scores(
         )
         for kind in KINDS
     }
-    return found
+    return scores
 
 
 def sides(kind: Kind, source: int, target: int) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def prefix_matches(
     Returns:
         One array [L, H] per query.
     """
-    found = []
+    matches = []
     for item, (sources, targets) in enumerate(lengths):
         rows, columns = sides(kind, sources, targets)
         queries = (source if kind == "encoder" else target)[item]
@@ -100,8 +100,8 @@ def prefix_matches(
                 if keys[column - 1] == queries[row] and (kind == "cross" or column - 1 != row)
             ]
             if places:
-                found.append(weights[item][:, :, row, places].sum(axis=-1))
-    return found
+                matches.append(weights[item][:, :, row, places].sum(axis=-1))
+    return matches
 
 
 def mean(each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:

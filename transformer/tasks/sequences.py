@@ -11,14 +11,14 @@ from transformer.errors import TaskError
 from transformer.tasks.task import Task, Tokens
 
 LETTERS = tuple(string.ascii_lowercase[:16])
-TIMES = 3
+REPETITIONS = 3
 
 
 class Letters(Task):
     """A task to write random letters in another order.
 
     Args:
-        name, title, says: as in `Task`.
+        name, title, description: as in `Task`.
         order: function that reorders the letters.
     """
 
@@ -29,8 +29,8 @@ class Letters(Task):
     longest_source = longest_target = 10
     example = "dacbh"
 
-    def __init__(self, name: str, title: str, says: str, order: Callable[[Tokens], Tokens]) -> None:
-        self.name, self.title, self.says = name, title, says
+    def __init__(self, name: str, title: str, description: str, order: Callable[[Tokens], Tokens]) -> None:
+        self.name, self.title, self.description = name, title, description
         self.order = order
 
     def draw(self, rng: np.random.Generator) -> Tokens:
@@ -54,12 +54,15 @@ class RepeatedPattern(Letters):
     """
 
     longest_source = 5
-    longest_target = TIMES * longest_source
+    longest_target = REPETITIONS * longest_source
     example = "dacb"
 
     def __init__(self) -> None:
         super().__init__(
-            "pattern", "Repeated pattern", f"Write the pattern {TIMES} times.", lambda source: source * TIMES
+            "pattern",
+            "Repeated pattern",
+            f"Write the pattern {REPETITIONS} times.",
+            lambda source: source * REPETITIONS,
         )
 
     def draw(self, rng: np.random.Generator) -> Tokens:

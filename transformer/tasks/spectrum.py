@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 # Number of strongest frequencies to report; a model that has learned modular addition uses about this many.
-FEW = 5
+TOP_FREQUENCIES = 5
 
 
 def fourier_spectrum(embedding: np.ndarray) -> np.ndarray:
@@ -33,6 +33,6 @@ def largest(spectrum: np.ndarray) -> tuple[list[int], float]:
     Args:
         spectrum: strength of each frequency, starting with frequency 1.
     """
-    places = np.sort(np.argsort(spectrum)[-FEW:])
+    places = np.sort(np.argsort(spectrum)[-TOP_FREQUENCIES:])
     power = spectrum.astype(np.float64) ** 2
     return (places + 1).tolist(), float(power[places].sum() / power.sum())

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 
 # Tokens on one side of an item, without the end symbol.
 Tokens = tuple[str, ...]
 # Id of a task's first symbol. Lower ids are padding, unknown, start and end symbols.
-FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
+FIRST_ID = 1 + max(OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Task(ABC):
     Attributes:
         name: name on the command line and in files.
         title: name on the screen.
-        says: instruction in one sentence.
+        description: instruction in one sentence.
         example: example of an item, as a user types it.
         known: description of the allowed symbols.
         symbols: all tokens that may occur in a source or a target.
@@ -47,7 +47,7 @@ class Task(ABC):
 
     name: str
     title: str
-    says: str
+    description: str
     example: str
     known: str
     symbols: Tokens

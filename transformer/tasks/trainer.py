@@ -16,25 +16,25 @@ from transformer.tasks.items import Items
 from transformer.tasks.measurement import measure
 from transformer.tasks.optimizer import optimizer
 from transformer.tasks.registry import task_named
-from transformer.tasks.run import Snapshot, TaskRun
+from transformer.tasks.run import Snapshot, StepCount, TaskRun
 from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
 from transformer.training.steps import DivergedError, Steps
 
 # Number of training items on which to test a snapshot if a task has too many items to list.
-SEEN = 64
+TESTED_ITEMS = 64
 # Lock for torch's global random generator, which all threads share and which initialises the weights.
-SEEDED = threading.Lock()
+SEED_LOCK = threading.Lock()
 
 
 def seeded_model(config: TaskConfig) -> Transformer:
     """Return an untrained model, initialised from the seed without changing torch's global random state."""
-    with SEEDED, torch.random.fork_rng(devices=[]):
+    with SEED_LOCK, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return build(config.model)
 
 
-class TaskTrainer:
+class TaskTrainer(StepCount):
     """Trains a small `Transformer` on a task, with the translation model's loss, schedule and optimiser step.
 
     Each step depends only on the configuration and the step number, so slicing does not affect the result. Training
@@ -55,7 +55,7 @@ class TaskTrainer:
         self.watched: Item = (
             max(self.items.held_out, key=lambda item: len(item.source)) if watched is None else self.task.parse(watched)
         )
-        self._seen = self.items.trained or self.items.training(0, SEEN)
+        self._seen = self.items.trained or self.items.training(0, TESTED_ITEMS)
         self._moments = frozenset(config.snapshot_steps)
         self.reset()
 
@@ -68,15 +68,6 @@ class TaskTrainer:
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
         self._take_snapshot()
-
-    @property
-    def step(self) -> int:
-        """Number of steps taken."""
-        return len(self.losses)
-
-    @property
-    def finished(self) -> bool:
-        return self.step == self.config.steps
 
     def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
         """Train until `steps` steps are taken, `seconds` have passed, or training is finished.
@@ -120,13 +111,13 @@ class TaskTrainer:
 
     def _take_snapshot(self) -> None:
         self.model.eval()
-        found = measure(self.model, self.items, self._seen, self.watched)
-        if not math.isfinite(found.held_out_loss):
+        measurement = measure(self.model, self.items, self._seen, self.watched)
+        if not math.isfinite(measurement.held_out_loss):
             raise self._diverged(self.step)
-        weights = np.concatenate([each.detach().numpy().ravel() for each in self.model.parameters()])
+        weights = np.concatenate([parameter.detach().numpy().ravel() for parameter in self.model.parameters()])
         if np.abs(weights).max() > np.finfo(np.float16).max:
             raise self._diverged(self.step)
-        self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(found)))
+        self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(measurement)))
 
     def _diverged(self, step: int) -> TaskError:
         return TaskError(f"the training diverged at step {step}: start again with a lower --learning-rate")

@@ -16,8 +16,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer.files.small_files import MAX_FILE_BYTES, read_small
 from transformer.text.affixes import SYMBOLS, read_affixes
 from transformer.text.byte_vocabulary import FILES, ByteVocabulary, read_byte_vocabulary
-from transformer.text.spelling import Spelling, spelt_in_part
-from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, has_shape, inner_span
+from transformer.text.spelling import Spelling, has_partial_character
+from transformer.text.vocabulary import SPACE_MARK, Symbols, fingerprint_of, inner_span, is_visible
 from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Role, Token
@@ -27,17 +27,17 @@ END_OF_TEXT = "<|endoftext|>"
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _readable(spelt: str) -> str:
+def _visible_spelling(spelling: str) -> str:
     """Convert a byte-level BPE token to the spelling used in `Token.text`.
 
     Incomplete or invisible characters, and "▁" (the space mark) itself, are written as bytes such as "<0xF0>".
     """
-    content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
+    content = bytes(BYTES[character] for character in spelling).decode("utf-8", errors="surrogateescape")
     return "".join(
         SPACE_MARK
         if character == " "
         else character
-        if has_shape(character) and character != SPACE_MARK
+        if is_visible(character) and character != SPACE_MARK
         else "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8", errors="surrogateescape"))
         for character in content
     )
@@ -61,7 +61,7 @@ class ByteTokenizer:
         source_size, codes: as in `Vocabulary`; `codes` is empty, because source texts cannot choose a language.
         symbols: ids of the special tokens. One token may serve as all of them, like <|endoftext|> in GPT-2. Typed text
             never becomes a special token.
-        size: number of tokens V.
+        size: number of tokens V in the vocabulary.
         texts: spelling of each token, as in `Token.text`; length V.
         files: contents of the tokenizer's files, by name in a model folder.
         spelling: `Spelling` that prevents incomplete characters in generated text.
@@ -81,30 +81,30 @@ class ByteTokenizer:
         end: Sequence[object] = (),
     ) -> None:
         self.files: Mapping[str, bytes] = dict(files)
-        found = read_byte_vocabulary(files)
-        self._ids = found.ids
-        self._added = {number: token for number, token in found.added.items() if rows is None or number < rows}
-        self._prefix_space = found.prefix_space
-        merges = _merges(found)
-        self._spelt = self._spelled(found)
-        self.texts = tuple(map(_readable, self._spelt))
+        vocabulary = read_byte_vocabulary(files)
+        self._ids = vocabulary.ids
+        self._added = {number: token for number, token in vocabulary.added.items() if rows is None or number < rows}
+        self._prefix_space = vocabulary.prefix_space
+        merges = _merges(vocabulary)
+        self._spelt = self._spelled(vocabulary)
+        self.texts = tuple(map(_visible_spelling, self._spelt))
         self.size = len(self._spelt)
         if rows is not None and rows < self.size:
             raise ValueError(
-                f"{found.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens were "
-                "added, resize the model's embedding and save it again"
+                f"{vocabulary.source} has {self.size:,} tokens, but vocab_size in config.json is {rows:,}; if tokens "
+                "were added, resize the model's embedding and save it again"
             )
         ordinary = {first + second for first, second in merges} | BYTES.keys()
         if SYMBOLS in files:
             self._affixes = read_affixes(files[SYMBOLS])
-            self._affixes.check(self.size, found.source)
+            self._affixes.check(self.size, vocabulary.source)
             start, end = [self._affixes.start], [self._affixes.end]
-        first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
-        last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
+        first = self._symbol((*start, vocabulary.symbols.get("bos_token"), END_OF_TEXT), ordinary)
+        last = self._symbol((*end, vocabulary.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
             raise ValueError(
-                "the start symbol is unknown: bos_token_id and eos_token_id name none, and "
-                f"{found.source} has no {END_OF_TEXT}"
+                f"the start symbol is unknown: bos_token_id and eos_token_id name none, and {vocabulary.source} has "
+                f"no {END_OF_TEXT}"
             )
         first, last = (last if first is None else first), (first if last is None else last)
         assert first is not None and last is not None
@@ -121,9 +121,9 @@ class ByteTokenizer:
             if not token.special and number not in (first, last)
         }
         # Like `transformers`, drop bytes that are not tokens before merging.
-        self._known = {byte for character, byte in BYTES.items() if character in found.ids}
-        self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
-        self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
+        self._known = {byte for character, byte in BYTES.items() if character in vocabulary.ids}
+        self._cutter = Tokenizer(BPE(vocab={**typed, **vocabulary.ids}, merges=merges))
+        self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=vocabulary.prefix_space)
         self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
 
     @classmethod
@@ -147,8 +147,8 @@ class ByteTokenizer:
 
     @cached_property
     def _spelling(self) -> Spelling:
-        spelt = {number: self._bytes([number]) for number in range(self.size)}
-        return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
+        bytes_by_id = {number: self._bytes([number]) for number in range(self.size)}
+        return Spelling({number: part for number, part in bytes_by_id.items() if has_partial_character(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Token, ...]:
         """Tokenize a text, and append the end symbol if `end` is True.
@@ -157,10 +157,10 @@ class ByteTokenizer:
         character's span.
         """
         readable = SURROGATE.sub("\ufffd", text)
-        found = self._cutter.encode(readable)
+        encoding = self._cutter.encode(readable)
         tokens = []
-        offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
-        for number, (start, after) in zip(found.ids, offsets, strict=True):
+        offsets = encoding.offsets if len(self._known) == len(BYTES) else self._offsets(readable, encoding)
+        for number, (start, after) in zip(encoding.ids, offsets, strict=True):
             # A space that the tokenizer inserted covers no character of the text.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             tokens.append(Token(number, self.texts[number], inner_span(text, start, start if put else after)))
@@ -184,24 +184,26 @@ class ByteTokenizer:
         """Return a frequency score for each token: minus the id, because merges are learned in order of frequency."""
         return tuple(0.0 if number in self._roles else -float(number) for number in range(self.size))
 
-    def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
+    def _offsets(self, text: str, encoding: Encoding) -> list[tuple[int, int]]:
         """Return each token's character span [start, end), for a vocabulary that lacks some bytes.
 
         The library drops bytes that are not tokens, so its own spans are wrong after such a byte.
         """
         offsets: list[tuple[int, int]] = []
         word, owners = None, iter(())
-        for number, (start, after), own in zip(found.ids, found.offsets, found.word_ids, strict=True):
+        for number, (start, after), own in zip(encoding.ids, encoding.offsets, encoding.word_ids, strict=True):
             if number in self._added:
                 offsets.append((start, after))
                 continue
-            spelt = self._spelt[number]
+            token_bytes = self._spelt[number]
             if own != word:
                 word = own
-                owners = (at for at in range(start, len(text)) for byte in text[at].encode() if byte in self._known)
-                if spelt[0] == SPELLING[ord(" ")] and text[start] != " ":
-                    spelt = spelt[1:]
-            covered = list(islice(owners, len(spelt))) or [start]
+                owners = (
+                    index for index in range(start, len(text)) for byte in text[index].encode() if byte in self._known
+                )
+                if token_bytes[0] == SPELLING[ord(" ")] and text[start] != " ":
+                    token_bytes = token_bytes[1:]
+            covered = list(islice(owners, len(token_bytes))) or [start]
             offsets.append((covered[0], covered[-1] + 1))
         return offsets
 
@@ -228,22 +230,22 @@ class ByteTokenizer:
     def _bytes(self, ids: Sequence[int]) -> bytes:
         return bytes(BYTES[character] for token in ids if token not in self._roles for character in self._spelt[token])
 
-    def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
+    def _spelled(self, vocabulary: ByteVocabulary) -> tuple[str, ...]:
         """Return each token's byte-level spelling, by id.
 
         Raises:
             ValueError: a token has a character that does not encode a byte, or an id is missing.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
-        for text, number in found.ids.items():
-            if number in found.added:
+        for text, number in vocabulary.ids.items():
+            if number in vocabulary.added:
                 continue
             if not text or any(character not in BYTES for character in text):
-                raise ValueError(f"{found.source} has the token {text!r}, which does not spell bytes")
+                raise ValueError(f"{vocabulary.source} has the token {text!r}, which does not spell bytes")
             texts[number] = text
         if sorted(texts) != list(range(len(texts))):
             raise ValueError(
-                f"{found.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
+                f"{vocabulary.source} does not number its {len(texts):,} tokens from 0 to {len(texts) - 1:,}, each once"
             )
         return tuple(texts[number] for number in range(len(texts)))
 
@@ -268,16 +270,16 @@ class ByteTokenizer:
         return None
 
 
-def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
+def _merges(vocabulary: ByteVocabulary) -> list[tuple[str, str]]:
     """Return the merges, as pairs of tokens without duplicates, in order of priority.
 
     Raises:
         ValueError: a merge contains an unknown token.
     """
-    for first, second, place in found.merges:
-        if unknown := [token for token in (first, second, first + second) if token not in found.ids]:
-            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {found.source}")
-    return list(dict.fromkeys((first, second) for first, second, _ in found.merges))
+    for first, second, place in vocabulary.merges:
+        if unknown := [token for token in (first, second, first + second) if token not in vocabulary.ids]:
+            raise ValueError(f"{place} has the token {unknown[0]!r}, which is not in {vocabulary.source}")
+    return list(dict.fromkeys((first, second) for first, second, _ in vocabulary.merges))
 
 
 def _spelling_of(content: str) -> str:
@@ -291,7 +293,7 @@ def _decoded(content: bytes) -> tuple[str, list[int]]:
     for number, byte in enumerate(content):
         more = decoder.decode(bytes([byte]), final=number + 1 == len(content))
         # A byte that does not continue an unfinished character makes that character invalid and begins another one.
-        own = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
+        character = len(text) + (len(more) == 2 or (len(more) == 1 and bool(decoder.getstate()[0])))
         text += more
-        owners.append(own)
+        owners.append(character)
     return text, owners

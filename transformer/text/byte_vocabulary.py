@@ -71,8 +71,8 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
     document = json_object(content, ONE_FILE)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
-        found = model.get("type") if isinstance(model, dict) else None
-        raise ValueError(f"{ONE_FILE} has a model of the type {found!r}, but only byte-level BPE can be read")
+        model_type = model.get("type") if isinstance(model, dict) else None
+        raise ValueError(f"{ONE_FILE} has a model of the type {model_type!r}, but only byte-level BPE can be read")
     for name, values in PLAIN.items():
         if model.get(name) not in values:
             raise ValueError(f"{name} in {ONE_FILE} is {model[name]!r}, but only {values[-1]!r} can be read")

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from transformer.files.atomic_writes import write_text
 from transformer.files.paths import ASSETS
-from transformer.files.replacing import write_text
 from transformer.files.small_files import read_small_json
 
 # File in a model folder with the language codes, for example {"source": "en", "target": "fr"}.
-FILE = "languages.json"
+LANGUAGES_FILE = "languages.json"
 CODE = re.compile("[A-Za-z][A-Za-z0-9_-]{0,31}")
 
 
@@ -47,21 +47,21 @@ class Languages(NamedTuple):
     def __str__(self) -> str:
         return f"{self.source.name} → {self.target.name}"
 
-    def asked_for(self, codes: str) -> Languages:
+    def for_codes(self, codes: str) -> Languages:
         """Return the languages that a text's codes select: ">>fra<<" sets the target, "<<eng>> >>fra<<" sets both."""
         sides = {"source" if code.startswith("<") else "target": code[2:-2] for code in codes.split()}
         return self._replace(**{side: language(code) for side, code in sides.items() if is_code(code)})
 
 
 @cache
-def _known() -> dict[str, Language]:
+def _known_languages() -> dict[str, Language]:
     """Load the known languages, by two- and three-letter code."""
-    known = {}
+    languages = {}
     for line in (ASSETS / "languages.tsv").read_text(encoding="utf-8").splitlines():
         codes, name, direction = line.split("\t")
         for code in codes.split():
-            known[code] = Language(code, name, direction == "rtl")
-    return known
+            languages[code] = Language(code, name, direction == "rtl")
+    return languages
 
 
 def is_code(value: object) -> TypeGuard[str]:
@@ -71,17 +71,17 @@ def is_code(value: object) -> TypeGuard[str]:
 
 def is_language(code: str) -> bool:
     """Whether `code` is a two- or three-letter language code with a known name."""
-    return code in _known()
+    return code in _known_languages()
 
 
 def language(code: str) -> Language:
     """Return the language for a code, ignoring a region or script suffix ("pt_BR", "zho_Hans")."""
     base = code.replace("-", "_").split("_")[0].lower()
-    known = _known().get(base)
-    return Language(code, known.name, known.right_to_left) if known else Language(code, code)
+    found = _known_languages().get(base)
+    return Language(code, found.name, found.right_to_left) if found else Language(code, code)
 
 
-def given_language(code: str) -> Language:
+def typed_language(code: str) -> Language:
     """Return the language for a code typed by the user.
 
     Raises:
@@ -89,13 +89,13 @@ def given_language(code: str) -> Language:
     """
     if not is_code(code):
         raise ValueError(f"{code!r} is not a language code: write a code such as en, deu or pt_BR")
-    found = language(code)
-    if found.name == code:
+    known = language(code)
+    if known.name == code:
         # An unknown code is either a group of languages, such as ROMANCE, or the name of a language.
-        for each in _known().values():
+        for each in _known_languages().values():
             if each.name.lower() == code.lower():
                 raise ValueError(f"{code!r} is the name of a language: use its code, {each.code}")
-    return found
+    return known
 
 
 # Default for a model folder without languages.json: the languages of this project's own translation models.
@@ -109,16 +109,16 @@ def read_languages(folder: Path) -> Languages:
         OSError: languages.json cannot be read.
         ValueError: languages.json does not name both languages.
     """
-    path = folder / FILE
+    path = folder / LANGUAGES_FILE
     if not path.exists():
         return LANGUAGES
     codes = read_small_json(path)
     if not all(is_code(codes.get(side)) for side in ("source", "target")):
-        raise ValueError(f'{FILE} must look like {{"source": "en", "target": "de"}}')
+        raise ValueError(f'{LANGUAGES_FILE} must look like {{"source": "en", "target": "de"}}')
     return Languages(language(codes["source"]), language(codes["target"]))
 
 
 def write_languages(folder: Path, languages: Languages) -> None:
     """Write languages.json to a model folder."""
     source, target = languages
-    write_text(folder / FILE, json.dumps({"source": source.code, "target": target.code}) + "\n")
+    write_text(folder / LANGUAGES_FILE, json.dumps({"source": source.code, "target": target.code}) + "\n")

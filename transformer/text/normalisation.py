@@ -13,20 +13,21 @@ DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
 INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
 # sentencepiece writes a space as "▁", so a typed "▁" must be replaced to be distinguishable from a space.
 SPACE_MARK = {"▁": "_"}
-REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
+REPLACEMENTS = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
-def valid(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace surrogate pairs by the characters they encode, and unpaired surrogates by U+FFFD.
 
-    JSON can contain surrogates, but UTF-8 cannot. Every function that runs a model on a text calls `valid` first.
+    JSON can contain surrogates, but UTF-8 cannot. Every function that runs a model on a text calls `replace_surrogates`
+    first.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def normalise(text: str) -> str:
     """Normalise a text for the tokenizer, as described in `normalise_with_spans`."""
-    if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
+    if text.isprintable() and REPLACEMENTS.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
         # Fast path for most training text: only spaces can change.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]
@@ -67,27 +68,27 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans to normalise as a unit: a character and the combining marks after it."""
     start = 0
     for position in range(1, len(text) + 1):
-        if position == len(text) or not _joins(text[position]):
+        if position == len(text) or not _is_joined(text[position]):
             yield start, position
             start = position
 
 
 # Cached, because training reads the same few characters millions of times.
 @lru_cache(maxsize=4096)
-def _joins(character: str) -> bool:
+def _is_joined(character: str) -> bool:
     # Check the normalised form, because NFKC can turn compatibility characters into combining marks.
-    plain = unicodedata.normalize("NFKC", _cleaned(REPLACED.get(character, character)))[:1]
+    plain = unicodedata.normalize("NFKC", _clean(REPLACEMENTS.get(character, character)))[:1]
     # Hangul vowels and final consonants are letters, but they combine with the preceding syllable.
     return not plain or unicodedata.category(plain) in ("Mn", "Mc") or "\u1160" <= plain <= "\u11ff"
 
 
 def _spelling(cluster: str) -> str:
-    replaced = "".join(_cleaned(REPLACED.get(character, character)) for character in cluster)
+    replaced = "".join(_clean(REPLACEMENTS.get(character, character)) for character in cluster)
     plain = unicodedata.normalize("NFKC", replaced)
-    return "".join(_cleaned(REPLACED.get(character, character)) for character in plain)
+    return "".join(_clean(REPLACEMENTS.get(character, character)) for character in plain)
 
 
-def _cleaned(character: str) -> str:
+def _clean(character: str) -> str:
     """Replace white space by a space, control characters by "", and surrogates by U+FFFD."""
     if character.isspace():
         return " "

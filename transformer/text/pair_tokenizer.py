@@ -48,7 +48,7 @@ class PairTokenizer:
         if ONE_FILE in files:
             whole = WholeTokenizer(files[ONE_FILE])
             segmenters: Sequence[Segmenter] = (whole, whole)
-            source_ids = target_ids = _numbered(whole.ids, ONE_FILE)
+            source_ids = target_ids = _tokens_by_id(whole.ids, ONE_FILE)
         else:
             segmenters = tuple(SentencepieceModel(files[name], name) for name in (SOURCE, TARGET))
             source_ids = read_ids(files[IDS], IDS)
@@ -61,11 +61,11 @@ class PairTokenizer:
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
         self.codes = affixes.codes or tuple(self._source.codes)
-        spelt = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
+        byte_matches = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
         self.spelling = Spelling(
             {
                 number: bytes([value])
-                for number, found in spelt.items()
+                for number, found in byte_matches.items()
                 if found and (value := int(found[1], 16)) >= 0x80
             }
         )
@@ -196,14 +196,14 @@ class _Side:
         begin = len(text) - len(rest)
         # The tokenizer libraries reject unpaired surrogates.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
-        for spelt, (start, end) in self._segmenter.segment(rest):
-            number = self._id(spelt)
+        for spelling, (start, end) in self._segmenter.segment(rest):
+            number = self._id(spelling)
             tokens.append(Token(number, self.texts[number], (begin + start, begin + end), self.role(number)))
         return tokens
 
-    def _id(self, spelt: str) -> int:
+    def _id(self, spelling: str) -> int:
         """Return a token's id by its text; text that spells a special token becomes the unknown token."""
-        number = self._ids.get(spelt, self._symbols.unknown)
+        number = self._ids.get(spelling, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 
 
@@ -228,10 +228,10 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
     ids = json_object(content, name)
     if not ids or any(type(number) is not int for number in ids.values()):
         raise ValueError(f"{name} is not a JSON object that gives every token a number")
-    return _numbered(ids, name)
+    return _tokens_by_id(ids, name)
 
 
-def _numbered(ids: dict[str, int], name: str) -> dict[str, int]:
+def _tokens_by_id(ids: dict[str, int], name: str) -> dict[str, int]:
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{name} does not number its {len(ids):,} tokens from 0 to {len(ids) - 1:,}, each once")
     return ids

@@ -22,11 +22,11 @@ class Segmenter(Protocol):
         """Yield each token's spelling, and its character span [start, end) in the text."""
         ...
 
-    def score(self, spelt: str) -> float:
+    def score(self, spelling: str) -> float:
         """Return a token's frequency score: lower for rarer tokens, and -inf for bytes and unknown tokens."""
         ...
 
-    def spells(self, spelt: str) -> bool:
+    def spells(self, spelling: str) -> bool:
         """Whether a token can occur in ordinary text."""
         ...
 
@@ -53,16 +53,16 @@ class WholeTokenizer:
         self._added = {token.content for token in self._tokenizer.get_added_tokens_decoder().values()}
 
     def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        for spelt, offsets in zip(found.tokens, found.offsets, strict=True):
-            yield spelt, inner_span(text, *offsets)
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        for spelling, offsets in zip(encoding.tokens, encoding.offsets, strict=True):
+            yield spelling, inner_span(text, *offsets)
 
-    def score(self, spelt: str) -> float:
+    def score(self, spelling: str) -> float:
         # More frequent tokens have lower ids.
-        return -float(self.ids[spelt])
+        return -float(self.ids[spelling])
 
-    def spells(self, spelt: str) -> bool:
-        return spelt not in self._added
+    def spells(self, spelling: str) -> bool:
+        return spelling not in self._added
 
 
 class SentencepieceModel:
@@ -79,34 +79,34 @@ class SentencepieceModel:
         except (RuntimeError, ValueError, TypeError) as error:
             raise ValueError(f"{name} is damaged, or is not a SentencePiece model") from error
 
-    def score(self, spelt: str) -> float:
-        found = self._processor.piece_to_id(spelt)
-        if found == self._processor.unk_id() or self._processor.is_byte(found):
+    def score(self, spelling: str) -> float:
+        token_id = self._processor.piece_to_id(spelling)
+        if token_id == self._processor.unk_id() or self._processor.is_byte(token_id):
             return -math.inf
-        return self._processor.get_score(found)
+        return self._processor.get_score(token_id)
 
-    def spells(self, spelt: str) -> bool:
-        found = self._processor.piece_to_id(spelt)
-        return found != self._processor.unk_id() and not self._processor.is_control(found)
+    def spells(self, spelling: str) -> bool:
+        token_id = self._processor.piece_to_id(spelling)
+        return token_id != self._processor.unk_id() and not self._processor.is_control(token_id)
 
     def segment(self, text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         plain, starts = self._processor.normalize(text, with_offsets=True)
         spans = _spans(starts)
         at = 0
         waiting = 0
-        for spelt in self._processor.encode(text, out_type=str):
-            if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
+        for spelling in self._processor.encode(text, out_type=str):
+            if (byte := BYTE.fullmatch(spelling)) and plain[at : at + len(spelling)] != spelling:
                 # A character's first byte determines how many bytes follow.
                 waiting = waiting or _length(int(byte[1], 16))
                 waiting -= 1
                 first, after = at, at + 1
                 at += waiting == 0
             else:
-                first, after = at + len(spelt) - len(spelt.lstrip(SPACE_MARK)), at + len(spelt)
+                first, after = at + len(spelling) - len(spelling.lstrip(SPACE_MARK)), at + len(spelling)
                 at = after
             covered = spans[first:after]
             here = spans[first][0] if first < len(spans) else len(text)
-            yield spelt, (covered[0][0], covered[-1][1]) if covered else (here, here)
+            yield spelling, (covered[0][0], covered[-1][1]) if covered else (here, here)
 
 
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ CONTINUATION = (0x80, 0xBF)
 # For each beginning of a character, the range of the next byte (Unicode 15, table 3-7). The ranges exclude overlong
 # encodings, surrogates, and everything above U+10FFFF. They also exclude U+FFFD, which marks invalid characters, and
 # the noncharacters U+FFFE and U+FFFF.
-POSSIBLE = {
+CONTINUATIONS = {
     b"\xe0": (0xA0, 0xBF),
     b"\xed": (0x80, 0x9F),
     b"\xf0": (0x90, 0xBF),
@@ -21,14 +21,14 @@ POSSIBLE = {
     b"\xef\xbf": (0x80, 0xBC),
     b"\xef": CONTINUATION,
 }
-# For all unfinished characters outside POSSIBLE, a representative state by number of missing bytes.
-ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
+# For all unfinished characters outside CONTINUATIONS, a representative state by number of missing bytes.
+REPRESENTATIVES = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
-def spelt_in_part(spelt: bytes) -> bool:
+def has_partial_character(token_bytes: bytes) -> bool:
     """Whether a token's bytes contain an incomplete character."""
     try:
-        return "\ufffd" in spelt.decode("utf-8")
+        return "\ufffd" in token_bytes.decode("utf-8")
     except UnicodeDecodeError:
         return True
 
@@ -54,22 +54,22 @@ class Spelling:
     @cached_property
     def _next(self) -> dict[State, dict[int, State]]:
         """For each state, the tokens in `parts` that may follow, mapped to the state after each token."""
-        found: dict[State, dict[int, State]] = {}
+        transitions: dict[State, dict[int, State]] = {}
         waiting = [WHOLE]
         while waiting:
             state = waiting.pop()
-            if state not in found:
-                after = {token: _after(state, spelt) for token, spelt in self._spelt.items()}
-                found[state] = {token: state for token, state in after.items() if state is not None}
-                waiting += found[state].values()
-        return found
+            if state not in transitions:
+                after = {token: _after(state, token_bytes) for token, token_bytes in self._spelt.items()}
+                transitions[state] = {token: state for token, state in after.items() if state is not None}
+                waiting += transitions[state].values()
+        return transitions
 
     def after(self, state: State, token: int) -> State:
         """Return the state after one more token. A token that breaks off an unfinished character begins a new one."""
         following = self._next[state].get(token)
         return self._next[WHOLE].get(token, WHOLE) if following is None else following
 
-    def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
+    def fewest_tokens(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
         """Return the smallest number of tokens that completes the unfinished character, by state.
 
         Suppressed tokens are not used. States that cannot be completed are omitted.
@@ -92,30 +92,30 @@ class Spelling:
             }
         return fewest
 
-    def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
+    def following(self, state: State, fewest: Mapping[State, int], limit: int) -> frozenset[int]:
         """Return the tokens in `parts` that leave enough tokens to complete the character.
 
         Args:
             state: state before the token.
             fewest: result of the method `fewest`.
-            left: number of tokens left to write, including the returned token.
+            limit: number of tokens left to write, including the returned token.
         """
         return frozenset(
-            token for token, after in self._next[state].items() if after in fewest and fewest[after] < left
+            token for token, after in self._next[state].items() if after in fewest and fewest[after] < limit
         )
 
 
 NO_PARTS = Spelling({})
 
 
-def _after(state: State, spelt: bytes) -> State | None:
-    """Return the state after the bytes `spelt`, or None if the bytes are invalid UTF-8 in the given state."""
-    for byte in spelt:
+def _after(state: State, token_bytes: bytes) -> State | None:
+    """Return the state after the bytes `token_bytes`, or None if the bytes are invalid UTF-8 in the given state."""
+    for byte in token_bytes:
         if not state:
             if 0x80 <= byte < 0xC2 or byte >= 0xF5:
                 return None
         else:
-            low, high = POSSIBLE.get(state, CONTINUATION)
+            low, high = CONTINUATIONS.get(state, CONTINUATION)
             if not low <= byte <= high:
                 return None
         state += bytes([byte])
@@ -123,6 +123,6 @@ def _after(state: State, spelt: bytes) -> State | None:
         lacking = (lead >= 0xC2) + (lead >= 0xE0) + (lead >= 0xF0) + 1 - len(state)
         if not lacking:
             state = WHOLE
-        elif state not in POSSIBLE:
-            state = ALIKE[lacking]
+        elif state not in CONTINUATIONS:
+            state = REPRESENTATIVES[lacking]
     return state

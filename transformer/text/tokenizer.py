@@ -14,12 +14,12 @@ import sentencepiece
 from transformer.files.small_files import read_small
 from transformer.text.normalisation import normalise, normalise_with_spans
 from transformer.text.spelling import Spelling
-from transformer.text.vocabulary import OWN, SPACE_MARK
+from transformer.text.vocabulary import OWN_SYMBOLS, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.tokens import Token
 
 # Ids in vocabularies trained by this project. For other vocabularies, use `Vocabulary.symbols`.
-PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
+PAD, UNKNOWN, START, END = OWN_SYMBOLS.pad, OWN_SYMBOLS.unknown, OWN_SYMBOLS.start, OWN_SYMBOLS.end
 # Special tokens that are dropped when ids are converted to text.
 CONTROLS = frozenset({PAD, START, END})
 # File in a model folder with the serialised sentencepiece model.
@@ -54,7 +54,7 @@ class Tokenizer:
             START and END.
     """
 
-    symbols = OWN
+    symbols = OWN_SYMBOLS
     codes: tuple[str, ...] = ()
 
     def __init__(self, model: bytes) -> None:
@@ -150,7 +150,7 @@ class Tokenizer:
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """Return the `Token` objects for token ids, with spans that refer to `decode(ids)`."""
         length = len(self.decode(ids))
-        return self._located(ids, [(at, at + 1) for at in range(length)], length)
+        return self._located(ids, [(index, index + 1) for index in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Convert token ids to text: special tokens are dropped, and invalid bytes become U+FFFD."""
@@ -174,7 +174,7 @@ class Tokenizer:
         surfaces = iter(self._surfaces(ids))
         for token in ids:
             if token in CONTROLS:
-                tokens.append(Token(token, self.texts[token], None, OWN.role(token)))
+                tokens.append(Token(token, self.texts[token], None, OWN_SYMBOLS.role(token)))
                 continue
             surface = next(surfaces)
             if self._processor.is_byte(token):
@@ -190,7 +190,7 @@ class Tokenizer:
             at += len(surface)
             here = spans[first][0] if first < len(spans) else length
             span = (covered[0][0], covered[-1][1]) if covered else (here, here)
-            tokens.append(Token(token, self.texts[token], span, OWN.role(token)))
+            tokens.append(Token(token, self.texts[token], span, OWN_SYMBOLS.role(token)))
         return tuple(tokens)
 
 

@@ -20,7 +20,7 @@ BYTE = re.compile("<0x([0-9A-F]{2})>")
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
-WHITE = re.compile("|".join(SIGNS))
+WHITE_SPACE = re.compile("|".join(SIGNS))
 # Code at the beginning of a source text that chooses a multilingual model's target language, such as ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
 # Code at the beginning of a source text: "<<eng_Latn>>" for the source language, ">>deu_Latn<<" for the target.
@@ -39,11 +39,11 @@ def label_parts(token: Token, text: str) -> tuple[str, str]:
     """
     if token.special:
         return "", token.text if token.role == "symbol" else f"{token.text} {token.role}"
-    spelling = WHITE.sub(lambda found: SIGNS[found[0]], token.text)
+    spelling = WHITE_SPACE.sub(lambda found: SIGNS[found[0]], token.text)
     if token.span is None or not (token.role == "unknown" or BYTE.search(spelling)):
         return "", spelling
     covered = text[slice(*token.span)]
-    return covered if any(map(has_shape, covered)) else "", spelling
+    return covered if any(map(is_visible, covered)) else "", spelling
 
 
 def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def inner_span(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def has_shape(character: str) -> bool:
+def is_visible(character: str) -> bool:
     """Whether a character is visible: neither white space nor a control character, format character or surrogate."""
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
@@ -95,7 +95,7 @@ class Symbols:
 
 
 # Special tokens of the vocabularies made by `transformer.training`.
-OWN = Symbols(pad=0, unknown=1, start=2, end=3)
+OWN_SYMBOLS = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
 def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
@@ -105,19 +105,19 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
     """Split a text into language codes ("" if there are none) and the rest, with at most one code per side."""
-    found: dict[str, str] = {}
+    codes_of_sides: dict[str, str] = {}
     at = 0
-    while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in found:
-        found[code[1][0]], at = code[1], code.end()
-    return " ".join(found[side] for side in sorted(found)), text[at:]
+    while (code := ANY_CODE.match(text, at)) and code[1] in codes and code[1][0] not in codes_of_sides:
+        codes_of_sides[code[1][0]], at = code[1], code.end()
+    return " ".join(codes_of_sides[side] for side in sorted(codes_of_sides)), text[at:]
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
     """Add language codes to a text; codes that are already in the text take precedence."""
-    own, rest = split_code(text, codes)
-    both = {each[0]: each for each in (*code.split(), *own.split())}
+    codes_of_text, rest = split_code(text, codes)
+    both = {each[0]: each for each in (*code.split(), *codes_of_text.split())}
     merged = " ".join(both[side] for side in sorted(both))
-    return text if merged == own else f"{merged} {rest.lstrip()}"
+    return text if merged == codes_of_text else f"{merged} {rest.lstrip()}"
 
 
 class TextVocabulary(Protocol):
@@ -125,7 +125,7 @@ class TextVocabulary(Protocol):
 
     Attributes:
         symbols: ids of the special tokens.
-        size: number of tokens V.
+        size: number of tokens V in the vocabulary.
         texts: spelling of each token, as in `Token.text`; length V.
         files: contents of the vocabulary's files, by name in a model folder.
         fingerprint: digest that changes whenever any part of the vocabulary changes.

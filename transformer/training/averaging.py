@@ -12,7 +12,7 @@ from transformer.checkpoints.available_models import is_language_model
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import CONFIG, save_model
 from transformer.errors import CheckpointError
-from transformer.files.replacing import writing
+from transformer.files.atomic_writes import write_errors_explained
 from transformer.text.languages import LANGUAGES, write_languages
 
 
@@ -36,7 +36,7 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     """
     if len(folders) < 2:
         raise ValueError("averaging needs at least two models: name another folder")
-    with writing(output):
+    with write_errors_explained(output):
         used = (output / CONFIG).exists()
     if used:
         raise CheckpointError(f"{output} already contains a model: give another folder, or remove this one.")
@@ -51,7 +51,7 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
                 "training with the same weights can be averaged."
             )
     save_model(
-        output, first.model.config, average([dict(each.model.named_parameters()) for each in models]), first.tokenizer
+        output, first.model.config, average([dict(model.model.named_parameters()) for model in models]), first.tokenizer
     )
     if first.languages != LANGUAGES:
         write_languages(output, first.languages)

@@ -38,11 +38,11 @@ def option(
     if most is None and isinstance(default, int):
         most = MAX_INTEGER
     bounds = {"at least": least, "above": above, "below": below, "at most": most}
-    given = {name: bound for name, bound in bounds.items() if bound is not None}
-    return field(default=default, metadata={"help": help, "bounds": given})
+    limits = {name: bound for name, bound in bounds.items() if bound is not None}
+    return field(default=default, metadata={"help": help, "bounds": limits})
 
 
-HOLDS = {
+COMPARISONS = {
     "at least": lambda value, bound: value >= bound,
     "above": lambda value, bound: value > bound,
     "below": lambda value, bound: value < bound,
@@ -65,7 +65,7 @@ def check_options(config: Any) -> None:
         if not -math.inf < value < math.inf:
             raise ValueError(f"{name} must be a number, not {value}")
         for words, bound in each.metadata["bounds"].items():
-            if not HOLDS[words](value, bound):
+            if not COMPARISONS[words](value, bound):
                 raise ValueError(f"{name} must be {words} {bound}, not {value}")
 
 

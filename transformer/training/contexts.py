@@ -93,8 +93,8 @@ class Contexts:
         if not contexts[0]:
             # No text fits into a context.
             return cls(tokens[:0], left_out)
-        drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(tokens)))]
-        return cls(np.concatenate([tokens, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
+        pattern_contexts = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(tokens)))]
+        return cls(np.concatenate([tokens, np.array(pattern_contexts, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write the contexts to a file, with the vocabulary's fingerprint."""

@@ -71,12 +71,15 @@ def read_sentences(path: Path, column: int) -> list[str]:
         sentences.append(normalise(columns[column - 1]))
     if not any(sentences):
         raise ValueError(f"{path} has no sentence in column {column}")
-    found = [sentence for sentence in sentences if sentence]
-    if len(found) < len(sentences):
+    not_empty = [sentence for sentence in sentences if sentence]
+    if len(not_empty) < len(sentences):
         log.warning(
-            "%s: %d of %d sentences left out because they are empty", path, len(sentences) - len(found), len(sentences)
+            "%s: %d of %d sentences left out because they are empty",
+            path,
+            len(sentences) - len(not_empty),
+            len(sentences),
         )
-    return found
+    return not_empty
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -112,7 +115,7 @@ def without_case_and_punctuation(pair: Pair) -> Pair:
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
-def _bare(text: str) -> str:
+def _letters_only(text: str) -> str:
     """Return the text in lower case, without punctuation or spaces."""
     return "".join(character for character in text.lower() if character.isalnum())
 
@@ -124,15 +127,15 @@ def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
     """
     shared = []
     for side in range(2):
-        seen = {_bare(pair[side]) for pair in training}
-        shared += [pair[side] for pair in held_out if _bare(pair[side]) in seen]
+        training_sentences = {_letters_only(pair[side]) for pair in training}
+        shared += [pair[side] for pair in held_out if _letters_only(pair[side]) in training_sentences]
     return shared
 
 
-def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
+def without_held_out(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
     """Return the pairs in which neither side is a held-out sentence, ignoring case, punctuation and spaces."""
-    sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
-    return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
+    sources, targets = ({_letters_only(pair[side]) for pair in held_out} for side in range(2))
+    return [pair for pair in pairs if _letters_only(pair[0]) not in sources and _letters_only(pair[1]) not in targets]
 
 
 def augment(pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator) -> list[Pair]:

@@ -35,7 +35,7 @@ class Process:
         distributed.all_reduce(total)
         return total.item()
 
-    def of_first(self, data: bytes) -> bytes:
+    def broadcast(self, data: bytes) -> bytes:
         """Return the first process's `data` in every process; `data` is ignored in the others."""
         size = torch.tensor(len(data), device=self.device)
         distributed.broadcast(size, 0)
@@ -49,7 +49,7 @@ class Process:
         distributed.broadcast(content, 0)
         return content.cpu().numpy().tobytes()
 
-    def in_first(self, work: Callable[[], Result]) -> Result | None:
+    def run_in_first(self, work: Callable[[], Result]) -> Result | None:
         """Call `work` in the first process only; return its result there, and None in all other processes.
 
         Raises:
@@ -63,7 +63,7 @@ class Process:
             except (ValueError, OSError) as raised:
                 error = raised
         if self.count > 1:
-            problem = json.loads(self.of_first(json.dumps(str(error) if error else None).encode()))
+            problem = json.loads(self.broadcast(json.dumps(str(error) if error else None).encode()))
             if problem is not None and self.rank:
                 raise ValueError(problem)
         if error:

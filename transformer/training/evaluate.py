@@ -24,9 +24,9 @@ from transformer.training.data import Pair, read_rows, without_case_and_punctuat
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Sentences per batch, by device type. Smaller batches leave a GPU idle; larger ones are no faster on a CPU.
-BATCH = {"cuda": 512, "mps": 64, "cpu": 64}
+BATCH_SIZES = {"cuda": 512, "mps": 64, "cpu": 64}
 # Ranges of source length, in words.
-LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
+LENGTH_RANGES = ((1, 5), (6, 12), (13, 20), (21, 40))
 BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
@@ -57,13 +57,13 @@ class CorpusScores:
         return asdict(self)
 
     def __str__(self) -> str:
-        whole = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
+        lines = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
         parts = [
             f"{name} words: {part.sentences} sentences, BLEU {part.bleu:.2f}, chrF {part.chrf:.2f}, "
             f"length ratio {part.length_ratio:.2f}"
             for name, part in self.by_length.items()
         ]
-        return "\n".join(whole + parts)
+        return "\n".join(lines + parts)
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,15 @@ def evaluate(
 def score(translations: Sequence[str], pairs: Sequence[Pair]) -> CorpusScores:
     """Compute BLEU (Papineni et al. 2002) and chrF (Popović 2015) with sacrebleu (Post 2018)."""
     by_length = {}
-    for least, most in LENGTHS:
+    for least, most in LENGTH_RANGES:
         members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
         if members:
             by_length[f"{least}-{most}"] = _length_scores(
                 [translations[index] for index in members], [pairs[index][1] for index in members]
             )
-    whole = _length_scores(translations, [target for _, target in pairs])
+    all_scores = _length_scores(translations, [target for _, target in pairs])
     return CorpusScores(
-        **asdict(whole),
+        **asdict(all_scores),
         empty_sources=sum(not source for source, _ in pairs),
         empty_targets=sum(not target for _, target in pairs),
         bleu_signature=str(BLEU.get_signature()),
@@ -149,7 +149,7 @@ def translate_all(
     readable = (index for index, each in enumerate(located) if not all(token.special for token in each))
     order = sorted(readable, key=lambda index: len(tokens[index]))
     translations = [""] * len(tokens)
-    size = BATCH[torch.device(device).type]
+    size = BATCH_SIZES[torch.device(device).type]
     for start in range(0, len(order), size):
         members = order[start : start + size]
         rows = [torch.tensor(tokens[index]) for index in members]
@@ -170,5 +170,7 @@ def _translate_batch(
     if beam == 1:
         steps = greedy(model, cache, limit=limit, constraints=constraints)
         return torch.stack([step.predicted for step in steps], dim=1).tolist()
-    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source))
-    return [best_first[0].tokens for best_first in found]
+    hypotheses_of_sentences = hypotheses(
+        beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source)
+    )
+    return [best_first[0].tokens for best_first in hypotheses_of_sentences]

@@ -11,7 +11,7 @@ from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 
 # The number of positions is padded to a multiple of this, so that the output layer sees few matrix shapes.
-PORTION = 256
+PADDING_MULTIPLE = 256
 
 
 class SummedLoss(nn.Module):
@@ -54,5 +54,5 @@ def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
     # A stable sort puts real tokens first, in their original order, and padding last.
     order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
     real = int((flat != PAD).sum())
-    positions = order[: -(-real // PORTION) * PORTION]
+    positions = order[: -(-real // PADDING_MULTIPLE) * PADDING_MULTIPLE]
     return positions, flat[positions]

@@ -77,8 +77,8 @@ def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim
         for p in module.parameters()
     } | {id(model.generator.weight)}
     matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in embeddings]
-    chosen = {id(p) for p in matrices}
-    rest = [p for p in model.parameters() if id(p) not in chosen]
+    matrix_ids = {id(p) for p in matrices}
+    rest = [p for p in model.parameters() if id(p) not in matrix_ids]
     return (
         torch.optim.Muon(
             matrices, lr=config.learning_rate, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"

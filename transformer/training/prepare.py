@@ -12,7 +12,7 @@ import numpy as np
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
-from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without
+from transformer.training.data import MAX_TOKENS, Pair, TokenData, augment, read_pairs, without_held_out
 from transformer.training.run_folder import DataName, RunFolder
 
 # Upper limits for copies of a pair and for tokens in a context. The
@@ -73,10 +73,10 @@ def prepare(
         ("train", augmented, sampled),
         ("validation", watched, 0),
     )
-    for name, chosen, copies in parts:
+    for name, chosen_pairs, copies in parts:
         if turned:
-            chosen = [(target, source) for source, target in chosen]
-        tokens = TokenData.of(chosen, tokenizer, max_tokens=WIDTHS[-1], sampled=copies)
+            chosen_pairs = [(target, source) for source, target in chosen_pairs]
+        tokens = TokenData.of(chosen_pairs, tokenizer, max_tokens=WIDTHS[-1], sampled=copies)
         if not len(tokens):
             raise ValueError(
                 f"no pair of the {name} data has at most {WIDTHS[-1]} tokens on each side: write one sentence per line"
@@ -89,7 +89,7 @@ def prepare(
             WIDTHS[-1],
             len(tokens.source.tokens),
             len(tokens.target.tokens),
-            len(chosen) * (1 + copies) - len(tokens),
+            len(chosen_pairs) * (1 + copies) - len(tokens),
         )
 
 
@@ -166,9 +166,9 @@ def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> t
         ValueError: all pairs are held out.
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
-    given, watched = len(pairs), read_pairs(validation)
-    pairs = without(pairs, [*watched, *(pair for path in held_out for pair in read_pairs(path))])
-    log.info("%d pairs, %d left out because they are held out", len(pairs), given - len(pairs))
+    pair_count, validation_pairs = len(pairs), read_pairs(validation)
+    pairs = without_held_out(pairs, [*validation_pairs, *(pair for path in held_out for pair in read_pairs(path))])
+    log.info("%d pairs, %d left out because they are held out", len(pairs), pair_count - len(pairs))
     if not pairs:
         raise ValueError("every pair of the data is also held out: give other files to --data")
-    return pairs, watched
+    return pairs, validation_pairs

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.checkpoints.model_files import current_name, read_step
 from transformer.checkpoints.model_texts import CURVE, RUN_MODEL, STEP_WEIGHTS
-from transformer.files.replacing import replaced, writing
+from transformer.files.atomic_writes import atomic_file, write_errors_explained
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
@@ -76,9 +76,9 @@ class RunFolder:
         Raises:
             OSError: the folder cannot be written.
         """
-        with writing(self.path):
+        with write_errors_explained(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-        with replaced(self.path / VOCABULARY) as file:
+        with atomic_file(self.path / VOCABULARY) as file:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> TokenData | Contexts:
@@ -116,12 +116,12 @@ class RunFolder:
             ValueError: the file is damaged.
         """
         try:
-            found = read_sealed(
+            sealed = read_sealed(
                 self.path / STATE, PROGRESS, f"delete it to start again, or put a copy of {self.path} back"
             )
         except FileNotFoundError:
             return None
-        return TrainingState({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
+        return TrainingState({_current(name): tensor for name, tensor in sealed.tensors.items()}, sealed.notes)
 
     def save_state(self, state: TrainingState) -> None:
         """Save the state, replacing any earlier one.
@@ -177,7 +177,7 @@ class RunFolder:
 
     def _weights_steps(self) -> list[int]:
         """Return the steps of all checkpoints, ascending. Files that `save_weights` did not write are ignored."""
-        return sorted(int(found[1]) for path in self.path.iterdir() if (found := STEP_WEIGHTS.fullmatch(path.name)))
+        return sorted(int(match[1]) for path in self.path.iterdir() if (match := STEP_WEIGHTS.fullmatch(path.name)))
 
     def _read_weights(self, step: int) -> dict[str, Tensor]:
         return read_step(self._weights_path(step), "delete it, and the model is averaged without it")
@@ -196,8 +196,8 @@ def read_data(path: Path, advice: str) -> tuple[TokenData | Contexts, str]:
         path: data file.
         advice: advice for error messages; `read_sealed` describes the errors.
     """
-    found = read_sealed(path, {"vocabulary"}, advice)
+    sealed = read_sealed(path, {"vocabulary"}, advice)
     # Copy the arrays. Memory-mapped data would be read again in every epoch, without a check of the seal.
-    arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
+    arrays = {name: tensor.numpy().copy() for name, tensor in sealed.tensors.items()}
     kind = Contexts if CONTEXTS in arrays else TokenData
-    return kind.of_arrays(arrays), found.notes["vocabulary"]
+    return kind.of_arrays(arrays), sealed.notes["vocabulary"]

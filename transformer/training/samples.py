@@ -12,7 +12,7 @@ from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 
 # Separates alternative spellings in a sample file.
-OR = " / "
+ALTERNATIVE = " / "
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sample:
         line = f"- {self.source} → *{self.translation}*"
         if not self.expected:
             return line
-        return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {OR.join(self.expected)}"
+        return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {ALTERNATIVE.join(self.expected)}"
 
     def _found(self) -> str:
         return next((spelling for spelling in self.expected if spelling in self.translation), "")
@@ -54,7 +54,7 @@ def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     rows = [line.split("\t") for _, line in read_lines(path) if line.strip()]
     if not rows:
         raise ValueError(f"{path} has no sentence: write one per line")
-    return [(normalise(row[0]), tuple(row[1].split(OR)) if len(row) > 1 else ()) for row in rows]
+    return [(normalise(row[0]), tuple(row[1].split(ALTERNATIVE)) if len(row) > 1 else ()) for row in rows]
 
 
 def translate_samples(folder: Path, sentences: Path, *, device: str | None = None, beam: int = 1) -> list[Sample]:

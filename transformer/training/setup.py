@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoints.checkpoint import load_checkpoint, load_language_model
-from transformer.files.memory import memory_available
+from transformer.checkpoints.memory import memory_available
 from transformer.model.transformer import Transformer, build
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.batching import Batches
@@ -80,11 +80,11 @@ class TrainingSetup:
             ValueError: the model has another shape.
         """
         config = self.model.config
-        given = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
+        loaded = load_checkpoint(folder) if config.encoder_layers else load_language_model(folder, "cpu")
         sizes = {name: getattr(config, name) for name in ("source_vocabulary", "target_vocabulary", "dropout")}
-        if not isinstance(given.tokenizer, Tokenizer) or replace(given.config, **sizes) != config:
-            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {given.config}")
-        return given.model, given.tokenizer
+        if not isinstance(loaded.tokenizer, Tokenizer) or replace(loaded.config, **sizes) != config:
+            raise ValueError(f"the model in {folder} has another shape than the one to be trained: {loaded.config}")
+        return loaded.model, loaded.tokenizer
 
 
 def training_setup(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> TrainingSetup:

@@ -31,11 +31,11 @@ def shared_state(
     """
     if process.count == 1:
         return folder.state()
-    own = asdict(config) | fingerprints
-    state = process.in_first(folder.state)
-    message = {"own": own, "progress": dict(state.progress) if state else None}
-    first = json.loads(process.of_first(json.dumps(message).encode()))
-    others = [name for name, value in own.items() if value != first["own"][name]]
+    own_facts = asdict(config) | fingerprints
+    state = process.run_in_first(folder.state)
+    message = {"own": own_facts, "progress": dict(state.progress) if state else None}
+    first = json.loads(process.broadcast(json.dumps(message).encode()))
+    others = [name for name, value in own_facts.items() if value != first["own"][name]]
     if process.sum(len(others)):
         which = f"this one has another {' and another '.join(others)}" if others else "another process differs"
         raise ValueError(
@@ -44,5 +44,5 @@ def shared_state(
         )
     if first["progress"] is None:
         return None
-    tensors = process.of_first(save(dict(state.tensors)) if state else b"")
+    tensors = process.broadcast(save(dict(state.tensors)) if state else b"")
     return TrainingState(load(tensors), first["progress"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from transformer.checkpoints.memory import gigabytes
 from transformer.config import TransformerConfig
-from transformer.files.memory import gigabytes
 
 # Memory for training, in bytes per parameter: float32 value,
 # gradient and Muon's momentum. AdamW stores one number more.

@@ -16,7 +16,7 @@ from transformer.training.batching import Batch
 from transformer.training.distributed import Process
 from transformer.training.schedule import trapezoid
 
-ALONE = Process(0, 1, torch.device("cpu"))
+SINGLE_PROCESS = Process(0, 1, torch.device("cpu"))
 
 
 class DivergedError(AtlasError):
@@ -63,7 +63,7 @@ class Steps:
         objective: nn.Module,
         optimizer: StepOptimizer,
         schedule: Schedule,
-        process: Process = ALONE,
+        process: Process = SINGLE_PROCESS,
         *,
         mixed: bool = False,
     ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.files.replacing import check_output, writing
+from transformer.files.atomic_writes import check_output, write_errors_explained
 from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
@@ -59,7 +59,7 @@ def synthesise(
     translations = translate_all(checkpoint.model_on(device), checkpoint.tokenizer, sentences, device, beam=beam)
     pairs = [pair for pair in zip(sentences, translations, strict=True) if plausible(pair)]
     log.info("%d sentences, %d of them with a plausible translation", len(sentences), len(pairs))
-    with writing(output), gzip.open(output, "wt", encoding="utf-8", newline="\n") as file:
+    with write_errors_explained(output), gzip.open(output, "wt", encoding="utf-8", newline="\n") as file:
         file.writelines("\t".join(reversed(pair) if back else pair) + "\n" for pair in pairs)
 
 

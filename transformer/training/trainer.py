@@ -29,7 +29,7 @@ from transformer.training.vocabulary_transfer import transfer
 
 LOG_STEPS = 25
 # Settings that may change when a run is resumed: its length, its cooldown, and how checkpoints are saved.
-MOVABLE = ("steps", "cooldown", "average", "save_minutes")
+CHANGEABLE_SETTINGS = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Trainer:
             self._resume(state)
         elif start:
             self._start_with(start)
-        process.in_first(partial(self._tidy, state))
+        process.run_in_first(partial(self._tidy, state))
         objective = DistributedDataParallel(self.loss) if process.count > 1 else self.loss
         mixed = has_bfloat16(process.device)
         self.steps = Steps(objective, self.optimizer, config, process, mixed=mixed)
@@ -149,9 +149,9 @@ class Trainer:
         torch.manual_seed((config.seed * 1_000_003 + self.step) * process.count + process.rank)
         members = [self._members(self.step * config.micro_batches + i) for i in range(config.micro_batches)]
         tokens = sum(map(self.batches.count, members))
-        own = [self.batches.load(each) for each in members[process.rank :: process.count]]
+        own_batches = [self.batches.load(member) for member in members[process.rank :: process.count]]
         try:
-            total, norm = self.steps.take(self.step, own, tokens)
+            total, norm = self.steps.take(self.step, own_batches, tokens)
         except DivergedError as error:
             raise self._diverged(str(error)) from error
         self.step += 1
@@ -203,30 +203,31 @@ class Trainer:
 
     def _finish(self) -> None:
         """Save the average of the last n checkpoints as the model, with the n that gives the lowest validation loss."""
-        kept = self.folder.last_weights()
+        last_weights = self.folder.last_weights()
         candidates = {}
-        for count in range(1, len(kept) + 1):
-            weights = average(kept[-count:])
+        for count in range(1, len(last_weights) + 1):
+            weights = average(last_weights[-count:])
             copy_weights(weights, self.model)
             loss = self.validation_loss()
             log.info("average of the last %d checkpoints: validation loss %.4f", count, loss)
             candidates[loss] = count, weights
         count, weights = candidates[min(candidates)]
-        copy_weights(kept[-1], self.model)
+        copy_weights(last_weights[-1], self.model)
         self._save_model(weights)
         log.info("the model in %s is the average of the last %d checkpoints", self.folder.model, count)
 
     def _diverged(self, what: str) -> DivergedError:
         saved = self.folder.state()
-        kept = f"its last checkpoint is of step {saved.progress['step']}" if saved else "it has no checkpoint yet"
+        checkpoint = f"its last checkpoint is of step {saved.progress['step']}" if saved else "it has no checkpoint yet"
         return DivergedError(
-            f"training has diverged: {what}; {kept}. Train in another folder with a lower --learning-rate or a longer "
+            f"training has diverged: {what}; {checkpoint}. Train in another folder with a lower --learning-rate or a "
+            "longer "
             "--warmup"
         )
 
     def _start_with(self, folder: Path) -> None:
-        given, tokenizer = self.setup.weights_in(folder)
-        weights = dict(given.named_parameters())
+        loaded, tokenizer = self.setup.weights_in(folder)
+        weights = dict(loaded.named_parameters())
         if tokenizer.fingerprint != self.tokenizer.fingerprint:
             log.info("transferring %s to the vocabulary of %s", folder, self.folder.path)
             weights = transfer(weights, tokenizer, self.tokenizer)
@@ -243,7 +244,7 @@ class Trainer:
         # Configs saved by older versions have no "positions".
         began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
-            if value != began[name] and name not in MOVABLE:
+            if value != began[name] and name not in CHANGEABLE_SETTINGS:
                 raise ValueError(
                     f"the run in {self.folder.path} was started with {name} {progress['config'][name]}, not {value}: "
                     "use the original value, or use another folder"
@@ -254,8 +255,8 @@ class Trainer:
                 f"the run in {self.folder.path} has already taken {self.step} steps, more than {self.config.steps}: "
                 "give a larger --steps, or use another folder"
             )
-        copy_weights(strip(state.tensors, "weights."), self.model)
-        self.optimizer.load_state(strip(state.tensors, "optimizer."))
+        copy_weights(without_prefix(state.tensors, "weights."), self.model)
+        self.optimizer.load_state(without_prefix(state.tensors, "optimizer."))
         log.info("continuing at step %d", self.step)
 
     def _tidy(self, state: TrainingState | None) -> None:
@@ -271,17 +272,17 @@ class Trainer:
             self.step - 1, steps=config.steps, warmup=config.warmup, cooldown=config.cooldown
         )
         epoch = self.step * config.micro_batches / self.batches_per_epoch
-        left = self.seconds / self.step * (config.steps - self.step)
-        measured = f" (validation {validation})" if validation else ""
+        remaining = self.seconds / self.step * (config.steps - self.step)
+        validation_text = f" (validation {validation})" if validation else ""
         log.info(
             "step %d of %d, epoch %.2f, loss %.3f%s, %.0f tokens/s, %.0f minutes left",
             self.step,
             config.steps,
             epoch,
             training,
-            measured,
+            validation_text,
             speed,
-            left / 60,
+            remaining / 60,
         )
         row = {
             "step": str(self.step),
@@ -295,6 +296,6 @@ class Trainer:
         self.curve.add(row, validation)
 
 
-def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def without_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names begin with `prefix`, by name without the prefix."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

@@ -11,7 +11,7 @@ from transformer.text.normalisation import normalise
 from transformer.text.tokenizer import SPACE_MARK, Tokenizer
 
 WORD = re.compile(r"[^\W\d_]+")
-FREQUENT = 2_000
+FREQUENT_WORDS = 2_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Coverage:
     def __str__(self) -> str:
         cut = ", ".join("|".join(tokens) for tokens in self.cut.values()) or "none"
         return (
-            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the {FREQUENT} "
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one token; of the "
+            f"{FREQUENT_WORDS} "
             f"most frequent words, cut by a single letter: {cut}"
         )
 
@@ -49,8 +50,8 @@ def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
     tokens = {word: [tokenizer.texts[token] for token in tokenizer.encode_ids(word, end=False)] for word in counts}
     cut = {
         word: tuple(tokens[word])
-        for word, _ in counts.most_common(FREQUENT)
+        for word, _ in counts.most_common(FREQUENT_WORDS)
         if len(tokens[word]) > 1 and any(len(token.lstrip(SPACE_MARK)) == 1 for token in tokens[word])
     }
-    whole = sum(count for word, count in counts.items() if len(tokens[word]) == 1)
-    return Coverage(counts.total(), whole, cut)
+    whole_count = sum(count for word, count in counts.items() if len(tokens[word]) == 1)
+    return Coverage(counts.total(), whole_count, cut)

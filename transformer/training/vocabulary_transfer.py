@@ -25,9 +25,9 @@ def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> d
         new: tokenizer to transfer to.
     """
     ids = {text: token for token, text in enumerate(old.texts)}
-    spelt = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]
-    lengths = torch.tensor([len(tokens) for tokens in spelt])
-    flat = torch.tensor([token for tokens in spelt for token in tokens])
+    ids_of_tokens = [[ids[text]] if text in ids else old.spell(text) for text in new.texts]
+    lengths = torch.tensor([len(tokens) for tokens in ids_of_tokens])
+    flat = torch.tensor([token for tokens in ids_of_tokens for token in tokens])
     owner = torch.arange(new.size).repeat_interleave(lengths)
 
     def mean_rows(rows: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from transformer.errors import CheckpointError
-from transformer.files.replacing import replaced
+from transformer.files.atomic_writes import atomic_file
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.patches import Pair
 from transformer.values.trace import Trace
@@ -54,7 +54,7 @@ class HeadMeans:
             texts = [pair[number] for pair in self.pairs]
             arrays[f"{side}_lengths"] = np.array([len(text) for text in texts], dtype=np.int32)
             arrays[f"{side}_ids"] = np.array([token for text in texts for token in text], dtype=np.int32)
-        with replaced(folder / FILE) as file:
+        with atomic_file(folder / FILE) as file:
             save_file(arrays, file, metadata)
 
     @classmethod

@@ -51,7 +51,7 @@ class Interventions:
             from the head's mean output over a set of sentences (`values.head_means`). "uniform" interpolates between
             uniform weights over all visible tokens (gate 0) and the head's own weights (gate 1, the maximum).
             "resample" scales the output's deviation from the head's output on another sentence
-            (`transformer.running.head_replacements`).
+            (`transformer.decoding.head_replacements`).
         attention: attention weights that replace the computed ones, by (kind, layer, head, row): a full row, or a
             mapping of columns to weights. If the weights sum to less than 1, the row's other cells share the remainder
             in proportion to their computed weights. A target row beyond the end of the translation is ignored.
@@ -126,28 +126,31 @@ class Interventions:
         """Yield each patched place, and the position in the other sentence to patch from."""
         yield from _pairs(self.patches)
 
-    def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
-        """Return the attention mask under these interventions, bool [rows, columns]; True if the query sees the key.
+    def visible(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
+        """Return the attention mask under these interventions, bool [queries, keys]; True if the query sees the key.
 
         Args:
             kind: attention kind.
-            rows: number of queries.
-            columns: number of keys, beginning with position 0.
+            queries: number of queries.
+            keys: number of keys, beginning with position 0.
             start: position of the first query.
         """
-        query, key = np.arange(start, start + rows)[:, None], np.arange(columns)[None, :]
-        visible = np.ones((rows, columns), dtype=bool)
-        if kind == "decoder" and self.decoder_mask:
-            visible = key <= query
-        seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
-        return visible & (seen if kind == "cross" else seen | (key == query))
+        not_hidden = self.not_hidden(kind, queries, keys, start=start)
+        causal = kind == "decoder" and self.decoder_mask
+        return not_hidden & np.tri(queries, keys, start, dtype=bool) if causal else not_hidden
 
-    def check(self, config: TransformerConfig, source: int) -> None:
+    def not_hidden(self, kind: Kind, queries: int, keys: int, *, start: int = 0) -> np.ndarray:
+        """Return the mask of the hidden tokens alone, bool [queries, keys]; arguments as in `visible`."""
+        query, key = np.arange(start, start + queries)[:, None], np.arange(keys)[None, :]
+        seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
+        return np.ones((queries, keys), dtype=bool) & (seen if kind == "cross" else seen | (key == query))
+
+    def check(self, config: TransformerConfig, source_length: int) -> None:
         """Check that every head, position and patch in the interventions exists in the model and the sentence.
 
         Args:
             config: model configuration.
-            source: number of source tokens, including the end symbol.
+            source_length: number of source tokens, including the end symbol; 0 for a language model.
 
         Raises:
             InterventionError: a layer, head or source token does not exist, or a patch does not fit.
@@ -163,13 +166,14 @@ class Interventions:
         for (kind, _, _, row), cells in self.given_rows():
             positions += [row] if kind == "encoder" else []
             positions += [column for column, _ in cells] if kind != "decoder" else []
-        if max(positions, default=0) >= source:
+        if positions and max(positions) >= source_length:
             raise InterventionError(
-                f"There is no source token {max(positions) + 1}: the source has {source}, including the end symbol."
+                f"There is no source token {max(positions) + 1}: the source has {source_length}, including the end "
+                "symbol."
             )
 
         for place, other in self.patched():
-            self._check_patch(config, source, place, other)
+            self._check_patch(config, source_length, place, other)
 
     def encoder_part(self) -> Interventions:
         """Return only the interventions that affect the encoder, so that runs with an equal encoder part can share its
@@ -187,7 +191,7 @@ class Interventions:
             other=self.other,
         )
 
-    def _check_patch(self, config: TransformerConfig, source: int, place: Place, other: int) -> None:
+    def _check_patch(self, config: TransformerConfig, source_length: int, place: Place, other: int) -> None:
         """Raise an InterventionError if the place or the other position does not exist, or attention rows differ in
         length.
         """
@@ -197,12 +201,16 @@ class Interventions:
         if layer >= config.layers_of(kind_of(site)) + is_residual(site) or head >= config.heads:
             raise InterventionError(f"{where} does not fit: the model has no such layer or head.")
         for ids, size in zip(sides, (config.source_vocabulary, config.target_vocabulary), strict=True):
-            if not (0 < len(ids) <= config.max_positions and all(0 <= number < size for number in ids)):
+            fits = len(ids) <= config.max_positions and all(0 <= number < size for number in ids)
+            # A language model has no source, so its vocabulary has size 0.
+            if not fits or bool(ids) != bool(size):
                 raise InterventionError(f"{where}: the ids of the other sentence are not those of this model.")
         side = stack_of(site)
-        if (side == "encoder" and position >= source) or other >= len(sides[side == "decoder"]):
+        if (side == "encoder" and position >= source_length) or other >= len(sides[side == "decoder"]):
             raise InterventionError(f"{where} does not fit: one of the sentences has no such token.")
-        if site.endswith("weights") and (position != other if site == "decoder.weights" else source != len(sides[0])):
+        if site.endswith("weights") and (
+            position != other if site == "decoder.weights" else source_length != len(sides[0])
+        ):
             raise InterventionError(
                 f"{where} does not fit: a row of attention can be patched only if both rows see equally many tokens."
             )

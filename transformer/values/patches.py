@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from transformer.errors import InterventionError
 
-# A site is a type of activation, named as in `model.recorder`.
-Site = Literal[
+# The sites of `values.sites` whose values can be patched.
+PatchSite = Literal[
     "encoder.outputs",
     "decoder.outputs",
     "cross.outputs",
@@ -25,10 +25,10 @@ Site = Literal[
     "encoder.feed_forward",
     "decoder.feed_forward",
 ]
-SITES: tuple[Site, ...] = get_args(Site)
+PATCH_SITES: tuple[PatchSite, ...] = get_args(PatchSite)
 # (site, layer, head, position), with head 0 for sites without heads. For the residual stream, the second number is a
 # depth: 0 is the embedding, and l is the stream after l layers. A pre-norm stack normalises its last stream afterwards.
-Place = tuple[Site, int, int, int]
+Place = tuple[PatchSite, int, int, int]
 # Token ids of a source text, and of the decoder input, which begins with the start symbol.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 NAME = re.compile(
@@ -37,22 +37,22 @@ NAME = re.compile(
 )
 
 
-def kind_of(site: Site) -> Any:
+def kind_of(site: PatchSite) -> Any:
     """Return the attention kind of a site with heads, or the stack of a site without heads."""
     return site.partition(".")[0]
 
 
-def stack_of(site: Site) -> Literal["encoder", "decoder"]:
+def stack_of(site: PatchSite) -> Literal["encoder", "decoder"]:
     """Return the stack whose token positions a site uses."""
     return "encoder" if site.startswith("encoder") else "decoder"
 
 
-def has_heads(site: Site) -> bool:
+def has_heads(site: PatchSite) -> bool:
     """Whether a site has a separate activation for each head."""
     return site.endswith(("outputs", "weights"))
 
 
-def is_residual(site: Site) -> bool:
+def is_residual(site: PatchSite) -> bool:
     """Whether a site is in the residual stream."""
     return site.endswith("residual")
 
@@ -79,14 +79,14 @@ def parse_patch(text: str) -> tuple[Place, int]:
     site: Any = f"{found[1]}.{found[2]}" if found else ""
     if (
         found is None
-        or site not in SITES
+        or site not in PATCH_SITES
         or (found[4] is not None) != has_heads(site)
         or found[4] in ("0", "00")
         or int(found[3]) < (not is_residual(site))
     ):
         raise InterventionError(
             f"{text!r} is not a patch. Write it as cross.outputs.4.8~10 or encoder.residual.3~7: site, layer, head if "
-            f"the site has heads, and position, counted from 1. The sites are {', '.join(SITES)}."
+            f"the site has heads, and position, counted from 1. The sites are {', '.join(PATCH_SITES)}."
         )
     layer, position = int(found[3]) - (not is_residual(site)), int(found[5]) - 1
     return (site, layer, int(found[4] or 1) - 1, position), int(found[6] or found[5]) - 1
@@ -101,12 +101,12 @@ def checked_patch(place: Sequence[Any], other: Any) -> tuple[Place, int]:
     place = tuple(place)
     if (
         len(place) != 4
-        or place[0] not in SITES
+        or place[0] not in PATCH_SITES
         or (place[2] != 0 and not has_heads(place[0]))
         or not all(isinstance(number, int) and number >= 0 for number in (*place[1:], other))
     ):
         raise InterventionError(
             f"{place!r} and {other!r} are not a place (site, layer, head, position) and a position, counted from 0; "
-            f"the sites are {', '.join(SITES)}, and a site without heads has head 0."
+            f"the sites are {', '.join(PATCH_SITES)}, and a site without heads has head 0."
         )
     return place, other  # type: ignore[return-value]

@@ -15,9 +15,9 @@ The arrays:
 - candidate_ids [T, C]: ids of the most likely next tokens, best first.
 - candidate_log_probs [T, C]: the candidates' log-probabilities, nats.
 
-The details, returned by `Trace.detail` and `Trace.residual`, are optional. KIND is `encoder`, `decoder` or `cross`. The
-shapes below are for `cross`. For `encoder`, both T and S are the number of source tokens; for `decoder`, both are the
-number of target tokens.
+The details, returned by `Trace.detail`, `Trace.residual` and `Trace.feed_forward`, are optional. KIND is `encoder`,
+`decoder` or `cross`. The shapes below are for `cross`. For `encoder`, both T and S are the number of source tokens; for
+`decoder`, both are the number of target tokens.
 
 - KIND_scores [L, H, T, S]: queries times keys divided by sqrt(K), before masking.
 - KIND_queries [L, H, T, K].
@@ -26,6 +26,8 @@ number of target tokens.
 - KIND_outputs [L, H, T, K]: each head's weighted sum of values, times its gate, before the output projection.
 - encoder_residual [2L + 1, S, D]: the encoder's residual stream: the embeddings, then the sum after every sub-layer.
 - decoder_residual [3L + 1, T, D]: the decoder's residual stream; [2L + 1, T, D] for a language model.
+- encoder_feed_forward [L, S, D]: outputs of the encoder's feed-forward networks; files of older versions lack them.
+- decoder_feed_forward [L, T, D]: outputs of the decoder's.
 """
 
 from __future__ import annotations
@@ -92,7 +94,8 @@ class Trace:
         predicted_tokens: T tokens; the decoder reads target_tokens[t] and predicts predicted_tokens[t]. Empty for
             imported attention without the last prediction.
         complete: False if the translation reached the length limit before the end symbol.
-        details: float32 arrays by name; empty unless requested. See `detail`, `residual` and `residual_stream`.
+        details: float32 arrays by name; empty unless requested. See `detail`, `residual`, `residual_stream` and
+            `feed_forward`.
         interventions: interventions that the model ran with.
         model: the model's `Translator.version`; empty if unknown, as in files of older versions.
     """
@@ -197,6 +200,14 @@ class Trace:
         """
         return self._requested(f"{stack}_residual")
 
+    def feed_forward(self, stack: Stack) -> np.ndarray:
+        """Return the output of every feed-forward network of a stack, [L, N, D], for N tokens.
+
+        Raises:
+            ValueError: the trace has no details.
+        """
+        return self._requested(f"{stack}_feed_forward")
+
     def _requested(self, name: str) -> np.ndarray:
         if name not in self.details:
             raise ValueError(f"this trace has no {name}: compute it with details=True")
@@ -275,7 +286,7 @@ class Trace:
         bytes: texts, model version, interventions and all token attributes.
         """
         spellings = {stored: np.array([token.text for token in getattr(self, name)]) for name, stored in STORED.items()}
-        # Given a path, numpy would append .npz to other extensions, so it gets an open file.
+        # numpy would append .npz to a path with another extension, so pass an open file.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
             np.savez_compressed(opened, allow_pickle=False, **spellings, **self.to_arrays())
 

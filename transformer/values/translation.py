@@ -78,7 +78,7 @@ class SearchTree:
     def __post_init__(self) -> None:
         _lock(*self.decoder, *self.cross)
 
-    def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+    def attention(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the attention weights with which a node's token was predicted.
 
         Returns:

@@ -9,8 +9,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
@@ -65,17 +66,17 @@ def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> 
         unit: the title of the vertical axis.
     """
     long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
-    scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
     # All lines start high on the left, so a legend in the top right corner covers none.
-    legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
+    colour = series_colour("of", {name: COLOURS[name] for name in lines.values()}, orient="top-right")
+    several = len(lines) > 1
     return (
         alt.Chart(long)
         .mark_line()
         .encode(
             x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),
             y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, **AXIS)),
-            color=alt.Color("of:N", scale=scale, legend=legend),
+            color=colour if several else colour.legend(None),
             tooltip=["of:N", "step:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
         )
-        .properties(height=320 if legend else 230)
+        .properties(height=320 if several else 230)
     )

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.labels import disambiguated
+from attention_atlas.browser.labels import disambiguate
 from attention_atlas.browser.token_labels import token_label
-from pages.ui.charts.compiled import FilledChart
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
 from pages.ui.charts.palette import ink_on, sequential
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.specification import FilledChart
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.components.save_as import show_altair
 from pages.ui.state import session
 from pages.ui.state.bind import preset, when_chosen
@@ -30,7 +30,7 @@ STEPS = {False: "the step that writes the token", True: "the next step, which re
 
 def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     """Show the word alignment in all layers, and the coverage of each source token in one layer (0-based)."""
-    source, target = (each.name for each in languages)
+    source, target = (language.name for language in languages)
     st.subheader(
         f"Which {source} token does each {target} token come from?",
         anchor="alignment",
@@ -53,7 +53,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     if not rows.shape[1] or special.all():
         st.caption("The translation has no tokens to align.")
         return
-    sources = disambiguated(token_label(token, trace.source_text) for token in trace.source_tokens)
+    sources = disambiguate(token_label(token, trace.source_text) for token in trace.source_tokens)
     targets = [token_label(token, trace.target_text) for token in trace.target_tokens[1:]]
     show_altair(
         alignment_chart(rows, special, sources, targets),
@@ -94,10 +94,12 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
             "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
         }
     )
-    return FilledChart(_alignment_form, (len(targets),), {"cells": table}, {"row_labels": numbered(targets)})
+    return FilledChart(
+        _alignment_form, (len(targets), len(rows)), {"cells": table}, {"row_labels": numbered_labels(targets)}
+    )
 
 
-def _alignment_form(targets: int) -> alt.LayerChart:
+def _alignment_form(targets: int, layers: int) -> alt.LayerChart:
     base = alt.Chart(alt.NamedData("cells")).encode(
         x=alt.X("layer:O", title="layer", axis=alt.Axis(orient="top", labelAngle=0, **AXIS)),
         y=alt.Y("row:O", title=None, axis=label_axis("row_labels", targets)),
@@ -112,8 +114,10 @@ def _alignment_form(targets: int) -> alt.LayerChart:
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
-    words = base.mark_text(fontSize=12).encode(text=alt.Text("source:N"), color=ink_on("weight"))
-    return layered(cells, words, height=ROUND + 24 * targets)
+    words = base.mark_text(fontSize=12, limit=alt.expr(f"width / {layers}")).encode(
+        text=alt.Text("source:N"), color=ink_on("weight")
+    )
+    return layer_charts(cells, words, height=ROUND + 24 * targets)
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
@@ -138,7 +142,7 @@ def _coverage_form(sources: int) -> alt.LayerChart:
         )
     )
     once = alt.Chart(alt.InlineData([{"coverage": 1.0}])).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return layered(bars, once.encode(y=alt.Y("coverage:Q")), height=240)
+    return layer_charts(bars, once.encode(y=alt.Y("coverage:Q")), height=240)
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:

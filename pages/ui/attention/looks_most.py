@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.labels import column_labels, disambiguated, output_label, row_labels
-from pages.ui.bets.bet import Bet, Settled, settled
+from attention_atlas.browser.labels import column_labels, disambiguate, output_label, row_labels
+from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth
 from pages.ui.reading.sentence import Reading
 from transformer.analysis.view import view_of
 from transformer.values.kinds import Kind
@@ -32,19 +32,19 @@ def of_trace(trace: Trace, kind: Kind) -> Bet | None:
         return None
     row = max(rows, key=lambda each: -float((mean[each] * np.log(mean[each] + 1e-12)).sum()))
     seen = np.flatnonzero(view.mask[row])
-    labels = disambiguated(column_labels(axes))
+    labels = disambiguate(column_labels(axes))
     choices = tuple(labels[column] for column in seen)
     shares = tuple(float(mean[row, column]) for column in seen)
     places = tuple(axes.column_positions[column] for column in seen)
     heads = view.layers * view.heads
 
-    def settle() -> Settled:
+    def settle() -> BetAnswer:
         first, second = sorted(range(len(shares)), key=lambda at: -shares[at])[:2]
         reason = (
             f"On average over all {heads} heads, “{choices[first]}” gets {shares[first]:.0%} of the attention and "
             f"“{choices[second]}” {shares[second]:.0%}."
         )
-        return settled(choices, shares, reason, shares)
+        return answer_of_worth(choices, shares, reason, shares)
 
     when = f"From “{names[row]}”" if kind == "encoder" else f"When the model writes “{names[row]}”"
     return Bet(f"{when}, which word do all {heads} heads look at most, on average?", choices, settle, places)

@@ -10,7 +10,7 @@ import streamlit as st
 from attention_atlas.browser.labels import TITLES
 from pages.ui.bets.offer import show_bet
 from pages.ui.charts import matrix
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
@@ -18,6 +18,7 @@ from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.bets import BetParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
@@ -27,7 +28,7 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import setting
-from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.captions import describe_axes, describe_clearest_head, describe_head, describe_most_focused_head
 from pages.ui.text.glossary import explain
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
 from transformer.analysis.view import View, view_of
@@ -44,21 +45,29 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     # Keep the line spacing small: on a projector, every line above the map pushes it off the screen.
     with st.container(gap="xsmall"):
         reading = read_sentence()
-        show_translation(reading, beside=lambda: _change_button(kind))
+        with show_translation(reading):
+            _change_button(kind)
         languages = reading.languages
         said = subtitle.format(source=languages.source.name, target=languages.target.name)
-        st.markdown(f"**{TITLES[kind]}:** {said}")
+        with st.container(horizontal=True, vertical_alignment="center", key="subtitle"):
+            with st.container(width="stretch"):
+                st.markdown(f"**{TITLES[kind]}:** {said}")
+            place = st.container(width="content")
+        if session.params(BetParams).page == PAGES[kind].address:
+            place = st.container()
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
-    show_bet(PAGES[kind].address, reading, pinned=choice.columns)
+        # The bet is above the map, but a click in the map may answer it.
+        with place:
+            show_bet(PAGES[kind].address, reading, pinned=choice.columns)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
-    prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
+    prose(f"{kind}_telling", describe_clearest_head(reading.trace, metrics, is_chosen=session.attention().chosen))
     st.markdown(
-        what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
+        describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
-    prose(f"{kind}_sharpest", sharpest(metrics))
-    st.caption(how_to_read(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
+    prose(f"{kind}_sharpest", describe_most_focused_head(metrics))
+    st.caption(describe_axes(view, reading.languages), help=explain("head", "query", "key", "attention weight"))
     part = st.expander(
         f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
     )
@@ -99,7 +108,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
     )
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
-    save_every_head(partial(reading.runs.get, reading.run), kind)
+    save_trace(partial(reading.runs.get, reading.run), kind)
 
 
 def _show_match(reading: Reading, kind: Kind, choice: AttentionParams) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
+from pages.ui.backpropagation.gradient_runs import finite_difference_of
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
-from pages.ui.charts.tables import numbered, show_table
+from pages.ui.charts.tables import numbered_labels, show_table
 from pages.ui.components.save_as import show_clickable, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
@@ -29,51 +29,51 @@ WINDOW = (9, 12)
 DIGITS = 6
 
 
-def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
+def show_entry(stage: GradientStage, gradient: GradientMatrix, reading: Reading) -> None:
     """Show a gradient as a clickable map, and details of the entry that the user chose.
 
     Args:
         stage: the stage of the backward pass.
-        shown: the stage's gradient as a labelled matrix.
+        gradient: the stage's gradient as a labelled matrix.
         reading: the sentence and its model run.
     """
     params = session.params(BackpropagationParams)
-    row, column = shown.place(params.row, params.column)
+    row, column = gradient.place(params.row, params.column)
     picture, numbers = st.columns([6, 5], gap="large")
     with (
         picture,
         main_figure(
             f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
             "Red: increasing this number raises the loss; blue: lowers it. Largest magnitude: "
-            f"{typeset(float(np.abs(shown.values).max()), 4)}",
+            f"{typeset(float(np.abs(gradient.values).max()), 4)}",
         ),
     ):
-        whole = shown.values.size > MAX_CELLS
-        if whole:
-            _whole(stage, shown)
+        is_large = gradient.values.size > MAX_CELLS
+        if is_large:
+            _show_image(stage, gradient)
         else:
-            _map(stage, shown, row, column)
-    if whole:
+            _show_map(stage, gradient, row, column)
+    if is_large:
         with picture:
             st.caption(
                 "This map shows the entries around the chosen one. Click an entry, or use the boxes to reach any other."
             )
-            _map(stage, shown, row, column)
+            _show_map(stage, gradient, row, column)
     with numbers:
-        _boxes(shown, row, column)
-        _number(stage, shown, reading, row, column)
-    _sum(stage, shown, reading, row, column)
+        _show_boxes(gradient, row, column)
+        _show_number(stage, gradient, reading, row, column)
+    _show_sum(stage, gradient, reading, row, column)
 
 
-def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
+def _show_image(stage: GradientStage, gradient: GradientMatrix) -> None:
     """Show a large gradient as one image, because the cells would be too small to click."""
     show_plotly(
         heatmap(
-            shown.seen(stage.masked),
-            titles=shown.titles,
+            gradient.visible_values(stage.masked),
+            titles=gradient.titles,
             name="gradient",
-            rows=shown.rows,
-            columns=shown.columns,
+            rows=gradient.rows,
+            columns=gradient.columns,
             height=250,
         ),
         key="backward_whole",
@@ -81,18 +81,19 @@ def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
     )
 
 
-def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
+def _show_map(stage: GradientStage, gradient: GradientMatrix, row: int, column: int) -> None:
     """Show the gradient as a clickable map; of a large gradient, only a window around the chosen entry."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
-        for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
+        for labels, size in zip((gradient.rows, gradient.columns), gradient.values.shape, strict=True)
     )
-    values, masked = shown.values, stage.masked
+    values, masked = gradient.values, stage.masked
     most = float(np.abs(values).max()) or 1.0
     tops, lefts = slice(None), slice(None)
     if values.size > MAX_CELLS:
         tops, lefts = (
-            slice(start, start + size) for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
+            slice(start, start + size)
+            for size, start in zip(WINDOW, _window_start((row, column), values.shape), strict=True)
         )
     top, left = tops.start or 0, lefts.start or 0
     chart = matrix(
@@ -101,7 +102,7 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
         columns[lefts],
         name="gradient",
         scale=diverging(most),
-        titles=shown.titles,
+        titles=gradient.titles,
         mask=None if masked is None else ~masked[tops, lefts],
         picked=(row - top, column - left),
     )
@@ -116,24 +117,24 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     )
 
 
-def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
+def _window_start(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the first row and column of a window of size WINDOW, centred on a cell but kept within the matrix."""
     top, left = (
-        max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
+        max(0, min(at - size // 2, length - size)) for at, size, length in zip(place, WINDOW, shape, strict=True)
     )
     return top, left
 
 
-def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
+def _show_boxes(gradient: GradientMatrix, row: int, column: int) -> None:
     """Show select boxes for the row and column, and a button that jumps to the entry with the largest magnitude."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title, labels, size, at, other in (
-            ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
-            ("column", shown.titles[1], shown.columns, shown.values.shape[1], column, {"row": row + 1}),
+            ("row", gradient.titles[0], gradient.rows, gradient.values.shape[0], row, {"column": column + 1}),
+            ("column", gradient.titles[1], gradient.columns, gradient.values.shape[1], column, {"row": row + 1}),
         ):
             if size == 1:
                 continue
-            names = [str(number) for number in range(size)] if labels is None else numbered(labels)
+            names = [str(number) for number in range(size)] if labels is None else numbered_labels(labels)
             key = key_for(f"backward_{name}", names)
 
             def store(key: str = key, name: str = name, other: dict[str, int] = other) -> None:
@@ -150,11 +151,11 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
         st.button("The largest", **setting(BackpropagationParams, row=0, column=0))
 
 
-def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+def _show_number(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
     """Show the gradient entry by hand, by autograd and by finite difference, and the weight or activation itself."""
-    at = row, int(shown.chosen[column])
+    at = row, int(gradient.chosen[column])
     by_hand, by_autograd = stage.matrix[at], stage.reference[at]
-    difference = difference_of(reading, stage, *at)
+    difference = finite_difference_of(reading, stage, *at)
     first, second = st.columns(2), st.columns(2)
     first[0].metric("By hand", typeset(by_hand, DIGITS))
     first[1].metric(
@@ -179,16 +180,16 @@ def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: 
     )
 
 
-def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+def _show_sum(stage: GradientStage, gradient: GradientMatrix, reading: Reading, row: int, column: int) -> None:
     """Show the gradient entry as a sum of terms, with all numbers filled in."""
     if stage.terms_of is None:
         st.caption("This gradient comes from another layer. To see how, choose that layer above.")
         return
     st.markdown("**The sum in numbers**")
-    terms = stage.terms_of.terms(row, int(shown.chosen[column]))
+    terms = stage.terms_of.terms(row, int(gradient.chosen[column]))
     table = terms_table(terms, reading.trace, reading.translator.tokenizer, reading.languages)
     show_table(table, "backward_sum", height="auto" if len(table) <= 10 else 330)
-    off = abs(terms.total - stage.matrix[row, int(shown.chosen[column])])
+    off = abs(terms.total - stage.matrix[row, int(gradient.chosen[column])])
     count = len(terms.products)
     added = f"The {count:,} terms add up to" if count > 1 else "That is"
     agrees = f"within {typeset(off, '.0e')} of the gradient above" if off else "exactly the gradient above"

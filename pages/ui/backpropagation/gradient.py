@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.ui.backpropagation.computed import gradients_of
 from pages.ui.backpropagation.entry import show_entry
 from pages.ui.backpropagation.gradient_matrix import gradient_matrix
+from pages.ui.backpropagation.gradient_runs import gradients_of
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.backpropagation.sentences import sentence_of
 from pages.ui.charts.tables import frame, show_numbers
@@ -20,7 +20,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset, when_chosen
 from pages.ui.text.glossary import explain, explain_words_of
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import folded, shape_in_letters, sizes
+from pages.ui.text.shapes import shape_in_letters, sizes, split_formula
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
 from transformer.text.languages import Languages
@@ -59,22 +59,22 @@ def show_gradient(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
         choice = pick_head(reading, "encoder", BackpropagationParams.PREFIX)
-        said = st.container(width="stretch")
-    found = gradients_of(
+        header = st.container(width="stretch")
+    gradients = gradients_of(
         reading, min(choice.layer, config.encoder_layers - 1), min(choice.layer, config.decoder_layers - 1)
     )
-    said.markdown(
-        f"Loss: **{found.loss:.4f}** nats. The formulas and PyTorch's autograd differ by at most "
-        f"**{typeset(found.apart, '.0e')}**.",
-        help=f"All {found.compared:,} numbers of the gradient were computed twice, by the formulas of this page and by "
-        f"PyTorch.\n\n{explain('loss', 'gradient', 'autograd', 'nats')}",
+    header.markdown(
+        f"Loss: **{gradients.loss:.4f}** nats. The formulas and PyTorch's autograd differ by at most "
+        f"**{typeset(gradients.largest_difference, '.0e')}**.",
+        help=f"All {gradients.compared:,} numbers of the gradient were computed twice, by the formulas of this page "
+        f"and by PyTorch.\n\n{explain('loss', 'gradient', 'autograd', 'nats')}",
     )
-    listed = stages(found, head=choice.head)
-    keys = [stage.key for stage in listed]
-    chosen = session.params(BackpropagationParams).stage
-    at = keys.index(chosen) if chosen in keys else 0
-    _pick_stage(listed, at, reading.languages)
-    _large(listed, at, reading)
+    all_stages = stages(gradients, head=choice.head)
+    keys = [stage.key for stage in all_stages]
+    chosen_stage = session.params(BackpropagationParams).stage
+    at = keys.index(chosen_stage) if chosen_stage in keys else 0
+    _pick_stage(all_stages, at, reading.languages)
+    _show_stage(all_stages, at, reading)
 
 
 def _open(key: str) -> None:
@@ -82,9 +82,9 @@ def _open(key: str) -> None:
     session.update(BackpropagationParams, stage=key, row=0, column=0)
 
 
-def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
+def _pick_stage(all_stages: Sequence[GradientStage], at: int, languages: Languages) -> None:
     """Show a button for each section, a searchable list of all gradients, and Back and Next buttons."""
-    keys = [stage.key for stage in listed]
+    keys = [stage.key for stage in all_stages]
     firsts = {section_of(key): key for key in reversed(keys)}
     titles = {
         name: title.format(source=languages.source.name, target=languages.target.name)
@@ -100,16 +100,16 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
     labels = [
-        f"{number} of {len(listed)}: {named(stage)} ({titles[section_of(stage.key)]})"
-        for number, stage in enumerate(listed, 1)
+        f"{number} of {len(all_stages)}: {stage_title(stage)} ({titles[section_of(stage.key)]})"
+        for number, stage in enumerate(all_stages, 1)
     ]
-    chosen = key_for("backward_number", labels)
+    box_key = key_for("backward_number", labels)
     box.selectbox(
         "Gradient with respect to",
-        range(len(listed)),
-        key=preset(chosen, at),
+        range(len(all_stages)),
+        key=preset(box_key, at),
         format_func=labels.__getitem__,
-        on_change=lambda: _open(keys[st.session_state[chosen]]),
+        on_change=lambda: _open(keys[st.session_state[box_key]]),
     )
     for column, label, number in ((back, "Back", at - 1), (on, "Next", at + 1)):
         there = 0 <= number < len(keys)
@@ -123,8 +123,8 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
         )
 
 
-def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
-    stage, config, trace = listed[at], reading.translator.config, reading.trace
+def _show_stage(all_stages: Sequence[GradientStage], at: int, reading: Reading) -> None:
+    stage, config, trace = all_stages[at], reading.translator.config, reading.trace
     where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
     letters = {**sizes(config, trace), "N": len(stage.tokens)}
     words, formula = st.columns([6, 5], vertical_alignment="center", gap="large")
@@ -133,21 +133,21 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
         f"`{shape_in_letters(stage.letters, letters)}`",
         help=explain_words_of(stage.name),
     )
-    formula.latex(folded(stage.formula))
-    shown = gradient_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
-    show_entry(stage, shown, reading)
+    formula.latex(split_formula(stage.formula))
+    gradient = gradient_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
+    show_entry(stage, gradient, reading)
     show_numbers(
-        frame(shown.seen(stage.masked), shown.rows, shown.columns, corner=shown.titles[0]),
+        frame(gradient.visible_values(stage.masked), gradient.rows, gradient.columns, corner=gradient.titles[0]),
         "backward_numbers",
         label="All numbers of this gradient",
     )
 
 
-def named(stage: GradientStage) -> str:
+def stage_title(stage: GradientStage) -> str:
     """Return a stage's name; for a parameter, with the symbol in every spelling that users may search for."""
-    found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
-    if not found:
+    match = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
+    if not match:
         return stage.name
-    letter, mark, index = found.groups()
-    symbols = GREEK.get(letter) or (f"{letter}^{index} or {letter}_{index}" if mark == "^" else found[0][1:-2])
+    letter, mark, index = match.groups()
+    symbols = GREEK.get(letter) or (f"{letter}^{index} or {letter}_{index}" if mark == "^" else match[0][1:-2])
     return f"{stage.name}, {symbols}"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attention_atlas.browser.labels import row_labels
 from attention_atlas.browser.token_labels import entry_label
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.text.shapes import letter_titles, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.stage import GradientStage
@@ -41,7 +41,7 @@ class GradientMatrix:
     titles: tuple[str, str]
     chosen: np.ndarray
 
-    def seen(self, masked: np.ndarray | None) -> np.ndarray:
+    def visible_values(self, masked: np.ndarray | None) -> np.ndarray:
         """Return the values with -inf at masked positions, where `masked` is True; `masked` may be None."""
         return self.values if masked is None else np.where(masked, -np.inf, self.values)
 
@@ -52,8 +52,8 @@ class GradientMatrix:
         """
         largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
         at = [
-            int(best) if not asked else min(asked, size) - 1
-            for best, asked, size in zip(largest, (row, column), self.values.shape, strict=True)
+            int(best) if not number else min(number, size) - 1
+            for best, number, size in zip(largest, (row, column), self.values.shape, strict=True)
         ]
         return at[0], at[1]
 
@@ -66,14 +66,14 @@ def gradient_matrix(stage: GradientStage, trace: Trace, tokenizer: Vocabulary, l
     """
     letters = stage.letters.removeprefix("B, ").split(", ")
     titles = letter_titles(languages) | {"N": "token of the sentences", "1": ""}
-    values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
-    rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
+    values, column_numbers = stage.matrix, np.arange(stage.matrix.shape[1])
+    rows, columns = (_labels(letter, stage, trace, tokenizer, row=not index) for index, letter in enumerate(letters))
     if letters[1] == "V":
         # At each step, keep the correct token and the token with the largest gradient.
         right = [token.id for token in trace.predicted_tokens]
-        chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
-        values, columns = values[:, chosen], [entry_label(tokenizer, int(token)) for token in chosen]
-    return GradientMatrix(values, rows, columns, (titles[letters[0]], titles[letters[1]]), chosen)
+        column_numbers = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
+        values, columns = values[:, column_numbers], [entry_label(tokenizer, int(token)) for token in column_numbers]
+    return GradientMatrix(values, rows, columns, (titles[letters[0]], titles[letters[1]]), column_numbers)
 
 
 def _labels(letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabulary, *, row: bool) -> list[str] | None:
@@ -95,7 +95,7 @@ def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: La
     if count > MAX_TERMS:
         order = np.abs(terms.products).argsort()[::-1][:LARGEST]
     if letter in ("S", "T"):
-        names = numbered(token_labels(trace, letter))
+        names = numbered_labels(token_labels(trace, letter))
     elif letter == "V":
         names = {int(token): entry_label(tokenizer, int(token)) for token in order}
     else:

@@ -9,24 +9,25 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
+from pages.ui.backpropagation.gradient_runs import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
+from pages.ui.params.backpropagation import NETWORK, STREAM, BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.shapes import stream_points
 from transformer.backpropagation.norm_placement import GradientSizes
 from transformer.values.trace import PARTS, STACKS, Stack
 
 NAMES = {STREAM: "In the residual stream", NETWORK: "In the feed-forward network’s second matrix"}
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 AFTER = {STREAM: "after layer and sub-layer", NETWORK: "layer"}
 
 COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
@@ -36,21 +37,15 @@ def show_sizes(reading: Reading) -> None:
     """Show one chart for the encoder and one for the decoder, each with three models, on a common vertical scale."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pick_loss(reading)
-        st.segmented_control(
-            "Size of the gradient",
-            QUANTITIES,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(BackpropagationParams, "quantity"),
-        )
+        segments("Size of the gradient", NAMES, BackpropagationParams, "quantity")
     st.markdown(
         "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
         "one, and two with new random weights, one of them pre-norm and the other post-norm.",
         help=explain("pre-norm", "post-norm", "gradient"),
     )
     quantity = session.params(BackpropagationParams).quantity
-    found = sizes_of(reading)
-    tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
+    sizes = sizes_of(reading)
+    tables = {stack: size_table(sizes, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
         # The decoder is the main figure, because it has more sub-layers.
@@ -70,7 +65,7 @@ def show_sizes(reading: Reading) -> None:
                 alt=f"{stack.capitalize()}: the gradient's norm across the layers; the table lists the values.",
             )
             show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
-    st.markdown(describe_growth(found))
+    st.markdown(describe_growth(sizes))
     st.caption(
         "Both charts share one logarithmic scale. For the residual stream, the Euclidean norm of the gradient is "
         "averaged over the positions. Read the charts from right to left, as the gradient travels. Figure 3 of Xiong "
@@ -79,23 +74,20 @@ def show_sizes(reading: Reading) -> None:
     )
 
 
-def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
+def size_table(sizes: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
     """Return a table of gradient norms, with one row per sub-layer or layer and one column per model.
 
     Args:
-        found: the gradient norms, by model name.
+        sizes: the gradient norms, by model name.
         stack: the stack to show.
         quantity: STREAM for the residual stream after each sub-layer; NETWORK for the second matrix of each layer's
             feed-forward network.
     """
-    values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
+    values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in sizes.items()}
     count = len(next(iter(values.values())))
     names = [str(number + 1) for number in range(count)]
     if quantity == STREAM:
-        parts = PARTS[stack]
-        names = ["embeddings"] + [
-            f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1)
-        ]
+        names = stream_points(PARTS[stack], count)
     return pd.DataFrame({AFTER[quantity]: names, **values})
 
 
@@ -130,22 +122,18 @@ def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> 
                 scale=alt.Scale(type="log", domain=list(limits)),
                 axis=alt.Axis(values=powers, format="~g", **AXIS),
             ),
-            color=alt.Color(
-                "model:N",
-                scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
-                legend=alt.Legend(title=None, columns=2, **LEGEND),
-            ),
+            color=series_colour("model", COLOURS, columns=2),
             tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
         )
         .properties(height=420)
     )
 
 
-def describe_growth(found: Mapping[str, GradientSizes]) -> str:
+def describe_growth(sizes: Mapping[str, GradientSizes]) -> str:
     """Return Markdown that compares the gradients of the second feed-forward matrix in the decoder's last and first
     layers.
     """
-    ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()}
+    ratios = {name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in sizes.items()}
     return (
         "Compare the gradients of the feed-forward network’s second matrix in the decoder’s last and first layers. In "
         f"the untrained pre-norm model, the last layer’s gradient is **{ratios[PRE]:.2f}** times as large. It is "

@@ -12,7 +12,7 @@ from transformer.lessons.result import Question
 
 MAX_GUESS = 999_999.0
 # Keys 1 to 9 are keyboard shortcuts for the first nine choices.
-KEYED = 9
+SHORTCUT_COUNT = 9
 
 
 def ask(question: Question, key: str, answered: Callable[[str], None], *, in_rows: bool = False) -> None:
@@ -30,7 +30,7 @@ def ask(question: Question, key: str, answered: Callable[[str], None], *, in_row
                 markdown(choice),
                 key=f"{key}_choice_{number}",
                 width="content" if in_rows else "stretch",
-                shortcut=None if in_rows or number > KEYED else str(number),
+                shortcut=None if in_rows or number > SHORTCUT_COUNT else str(number),
                 on_click=answered,
                 args=(str(number),),
             )

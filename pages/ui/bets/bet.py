@@ -9,11 +9,11 @@ from transformer.analysis.words import Group
 from transformer.lessons.result import Question
 
 # Maximum number of choices in a vote, so that all fit on a phone screen.
-MAX_VOTED = 6
+MAX_VOTE_CHOICES = 6
 
 
 @dataclass(frozen=True)
-class Settled:
+class BetAnswer:
     """The answer to a bet.
 
     Attributes:
@@ -26,13 +26,13 @@ class Settled:
     reason: str
     shares: tuple[float, ...] = ()
 
-    def for_vote(self) -> Settled:
+    def for_vote(self) -> BetAnswer:
         """Return a copy with only the MAX_VOTED highest-valued choices, in their original order."""
         question, worth = self.question, self.question.worth
-        kept = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTED])
-        choices, best = tuple(question.choices[at] for at in kept), kept.index(question.answer)
-        some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in kept))
-        return replace(self, question=some, shares=tuple(self.shares[at] for at in kept if self.shares))
+        best_choices = sorted(sorted(range(len(worth)), key=lambda at: -worth[at])[:MAX_VOTE_CHOICES])
+        choices, best = tuple(question.choices[at] for at in best_choices), best_choices.index(question.answer)
+        some = replace(question, choices=choices, answer=best, worth=tuple(worth[at] for at in best_choices))
+        return replace(self, question=some, shares=tuple(self.shares[at] for at in best_choices if self.shares))
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Bet:
     """A question about what a page shows. The model computes the answer only when `settle` is called.
 
     Attributes:
-        asks: the question, as plain text.
+        question: the question, as plain text.
         choices: at least two different texts.
         settle: a function that computes the answer.
         places: for each choice, the token positions in the page's map; empty if the choices are not in a map.
     """
 
-    asks: str
+    question: str
     choices: tuple[str, ...]
-    settle: Callable[[], Settled]
+    settle: Callable[[], BetAnswer]
     places: tuple[Group, ...] = ()
 
     def choice_at(self, positions: Collection[int]) -> str | None:
@@ -57,6 +57,8 @@ class Bet:
         return next((choice for choice, place in places if set(place) & set(positions)), None)
 
 
-def settled(choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()) -> Settled:
+def answer_of_worth(
+    choices: tuple[str, ...], worth: tuple[float, ...], reason: str, shares: tuple[float, ...] = ()
+) -> BetAnswer:
     """Return the answer to a bet whose correct choice has the highest `worth`."""
-    return Settled(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)
+    return BetAnswer(Question(choices, worth.index(max(worth)), worth=worth), reason, shares)

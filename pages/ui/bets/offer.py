@@ -23,7 +23,7 @@ from transformer.lessons.result import Question
 
 # Session-state key for the choice that was already selected in the figure when the user accepted the bet. It does not
 # count as an answer.
-BEFORE = "_bet_before"
+SHOWN_BEFORE = "_bet_before"
 
 draw_score = component("bets/score")
 
@@ -41,32 +41,32 @@ def show_bet(
         opened: whether to show the question without offering it first, and the verdict without the reason; for a page
             that itself shows the reason.
     """
-    bet = _bet(name, reading)
+    bet = _bet_of_page(name, reading)
     if bet is None:
         return None
     note_bet(bet)
     answer = session.params(BetParams).on(name)
     clicked = clicked or bet.choice_at(pinned)
-    if not opened and not _taken(name, bet.asks, clicked):
+    if not opened and not _is_accepted(name, bet.question, clicked):
         return None
-    if not answer and clicked in bet.choices and clicked != st.session_state.get(BEFORE):
+    if not answer and clicked in bet.choices and clicked != st.session_state.get(SHOWN_BEFORE):
         answer = str(bet.choices.index(clicked) + 1)
         session.update(BetParams, answer=answer)
         session.rewrite_address()
     with st.container(border=True, key="bet"):
-        st.markdown(f"**{markdown(bet.asks)}**")
+        st.markdown(f"**{markdown(bet.question)}**")
         if not answer:
-            ask(Question(bet.choices, 0), "bet", _answered(name), in_rows=True)
+            ask(Question(bet.choices, 0), "bet", _answer_callback(name), in_rows=True)
             with st.container(horizontal=True, gap="small"):
-                st.button("Show me", key="bet_show", type="tertiary", on_click=_answered(name), args=(SHOWN,))
+                st.button("Show me", key="bet_show", type="tertiary", on_click=_answer_callback(name), args=(SHOWN,))
                 if not opened:
                     _close()
             return None
-        found = bet.settle()
-        judged = verdict(found.question, answer)
-        reason = "" if opened else markdown(found.reason)
-        st.markdown(" ".join(filter(None, [judged and judged.says, reason])))
-        show_score(f"{name} {bet.asks} {reading.trace.source_text}", judged)
+        bet_answer = bet.settle()
+        judged = verdict(bet_answer.question, answer)
+        reason = "" if opened else markdown(bet_answer.reason)
+        st.markdown(" ".join(filter(None, [judged and judged.text, reason])))
+        show_score(f"{name} {bet.question} {reading.trace.source_text}", judged)
         if not opened:
             _close()
     return int(answer) - 1 if judged is not None else None
@@ -81,10 +81,10 @@ def show_challenge(name: str, asks: str, judged: Verdict | None, about: str) -> 
         judged: the verdict on the user's last attempt; None before the first one.
         about: identifies the bet for the score, together with `name` and `asks`.
     """
-    if not _taken(name, asks):
+    if not _is_accepted(name, asks):
         return
     with st.container(border=True, key="bet"):
-        st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.says])))
+        st.markdown(" ".join(filter(None, [f"**{markdown(asks)}**", judged and judged.text])))
         # Only a win counts for the score, because the user may try again.
         show_score(f"{name} {asks} {about}", judged if judged and judged.mark == "right" else None)
         _close()
@@ -103,19 +103,19 @@ def show_score(about: str, judged: Verdict | None) -> None:
     )
 
 
-def _taken(name: str, asks: str, clicked: str | None = None) -> bool:
+def _is_accepted(name: str, asks: str, clicked: str | None = None) -> bool:
     if session.params(BetParams).page == name:
         return True
 
     def take() -> None:
         session.store(BetParams(page=name))
-        st.session_state[BEFORE] = clicked
+        st.session_state[SHOWN_BEFORE] = clicked
 
     st.button(f"Bet: {markdown(asks)}", key="bet_open", type="tertiary", icon=":material/casino:", on_click=take)
     return False
 
 
-def _answered(name: str) -> Callable[[str], None]:
+def _answer_callback(name: str) -> Callable[[str], None]:
     def store(answer: str) -> None:
         session.store(BetParams(page=name, answer=answer))
 
@@ -126,7 +126,7 @@ def _close() -> None:
     st.button("Close the bet", key="bet_close", type="tertiary", on_click=session.store, args=(BetParams(),))
 
 
-def _bet(name: str, reading: Reading) -> Bet | None:
+def _bet_of_page(name: str, reading: Reading) -> Bet | None:
     page = PAGES[name]
     module, _, function = page.bet.rpartition(".")
     make = getattr(import_module(f"pages.ui.{page.folder or page.name}.{module}"), function)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEY = "vote"
 PATH = "vote"
 # Session-state keys for the current page's bet, and for whether the lecturer has opened the vote.
-NOTED, OPENED = "_vote_bet", "_vote_opened"
+NOTED_BET, IS_OPEN = "_vote_bet", "_vote_opened"
 
 draw_vote = component("lecture/vote")
 
@@ -27,7 +27,7 @@ draw_vote = component("lecture/vote")
 def note_bet(bet: Bet) -> None:
     """Store the current page's bet for `show_vote`, if the user is the lecturer."""
     if is_lecturer():
-        st.session_state[NOTED] = bet
+        st.session_state[NOTED_BET] = bet
 
 
 def is_lecturer() -> bool:
@@ -42,15 +42,15 @@ def show_vote(pages: Container[str]) -> None:
         pages: the URL paths of all pages, as for `full_address`.
     """
     # Remove the bet from the session state, because a bet keeps a whole trace in memory.
-    bet = st.session_state.pop(NOTED, None)
+    bet = st.session_state.pop(NOTED_BET, None)
     if not is_lecturer():
         return
 
     def act() -> None:
-        st.session_state[OPENED] = st.session_state[KEY].get("act") == "open"
+        st.session_state[IS_OPEN] = st.session_state[KEY].get("act") == "open"
 
     address = full_address(st.context.url or "", PATH, {}, pages).rstrip("?")
-    opened = st.session_state.get(OPENED, False)
+    opened = st.session_state.get(IS_OPEN, False)
     with st.container(key="lecture_vote"):
         draw_vote(
             key=KEY,
@@ -61,17 +61,17 @@ def show_vote(pages: Container[str]) -> None:
                 "address": address,
                 "image": qr_code(address),
                 "problem": local_only(address),
-                "asked": _asked(bet) if opened and bet is not None else None,
+                "asked": _vote_question(bet) if opened and bet is not None else None,
             },
         )
 
 
-def _asked(bet: Bet) -> dict[str, object]:
-    found = bet.settle().for_vote()
+def _vote_question(bet: Bet) -> dict[str, object]:
+    answer = bet.settle().for_vote()
     return {
-        "question": bet.asks,
-        "choices": found.question.choices,
-        "answer": found.question.answer,
-        "shares": found.shares,
-        "says": found.reason,
+        "question": bet.question,
+        "choices": answer.question.choices,
+        "answer": answer.question.answer,
+        "shares": answer.shares,
+        "says": answer.reason,
     }

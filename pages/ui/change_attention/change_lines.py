@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.params.change_attention import Edit
-from pages.ui.text.python_lines import loading
+from pages.ui.text.python_lines import load_expression
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Trace
 
@@ -26,7 +26,7 @@ def change_lines(
     arguments = []
     if edits:
         erased = Interventions(hidden_source=changed.hidden_source, hidden_target=changed.hidden_target)
-        arguments.append(f"attention={' | '.join(_rows(edit, trace, erased) for edit in edits)}")
+        arguments.append(f"attention={' | '.join(_rows_code(edit, trace, erased) for edit in edits)}")
     for name in ("hidden_source", "hidden_target"):
         positions = getattr(changed, name)
         arguments += [f"{name}={list(positions)}"] if positions else []
@@ -35,14 +35,14 @@ def change_lines(
         (
             "from transformer import Interventions, Translator",
             f"changed = Interventions({', '.join(arguments)})",
-            f"translator = {loading(folder)}",
+            f"translator = {load_expression(folder)}",
             f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
             "print(written.text)",
         )
     )
 
 
-def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
+def _rows_code(edit: Edit, trace: Trace, erased: Interventions) -> str:
     """Return Python source for a dictionary of the attention rows that an edit sets.
 
     In the source, an edit of all layers or all heads becomes a dict comprehension.
@@ -54,10 +54,11 @@ def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
         loops += f" for {name} in range({count})" if number is None else ""
     cells = {row: shares for (_, _, _, row), shares in given_rows(edit, trace, erased).items()}
     parts = [
-        f"{{({edit.kind!r}, {', '.join(place)}, {row}): {_shares(shares)}{loops}}}" for row, shares in cells.items()
+        f"{{({edit.kind!r}, {', '.join(place)}, {row}): {_shares_code(shares)}{loops}}}"
+        for row, shares in cells.items()
     ]
     return " | ".join(parts)
 
 
-def _shares(shares: dict[int, float]) -> str:
+def _shares_code(shares: dict[int, float]) -> str:
     return f"{{{', '.join(f'{column}: {share:.6g}' for column, share in shares.items())}}}"

@@ -5,40 +5,33 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES
-from pages.ui.change_attention.changing import edited, remove, undo, undo_all
 from pages.ui.change_attention.example import is_example, show_second_example
+from pages.ui.change_attention.history import apply_message, remove_edit, undo, undo_all
 from pages.ui.change_attention.labels import edit_label, what_changed
-from pages.ui.change_attention.resolved import Resolved
+from pages.ui.change_attention.resolution import ResolvedEdits
 from pages.ui.components.changed_attention import Version, attention_editor
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import RereadRun
 from transformer.running.runs.metrics import MetricsRun
-from transformer.values.kinds import KINDS
 
 
 def pick_kind() -> None:
-    st.segmented_control(
-        "Attention",
-        KINDS,
-        format_func=SHORT_TITLES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **bind(EditParams, "kind"),
-    )
+    """Show the control that selects the attention kind."""
+    segments("Attention", SHORT_TITLES, EditParams, "kind", label_visibility="collapsed")
 
 
-def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
+def show_editor(reading: Reading, resolved: ResolvedEdits, translation: str) -> AttentionParams:
     """Show the changed attention maps in an editor, and return the head and the pins that the user chose there.
 
     Args:
         reading: the sentence and its model run.
         resolved: the user's changes as interventions.
-        written: the changed model's translation; empty if there are no changes.
+        translation: the changed model's translation; empty if there are no changes.
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace
@@ -49,8 +42,8 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
         f"{kind}_editor",
         what_changed(resolved.edits.edits, params, trace),
         str(params.edits),
-        written,
-        edited,
+        translation,
+        apply_message,
     )
 
 
@@ -62,14 +55,14 @@ def show_changes(reading: Reading) -> None:
     examples = [is_example(edit, reading) for edit in edits]
     st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
     for number, edit in enumerate(edits):
-        named = " (the example)" if examples[number] else ""
+        suffix = " (the example)" if examples[number] else ""
         st.button(
-            f"{markdown(edit_label(edit, trace))}{named}",
+            f"{markdown(edit_label(edit, trace))}{suffix}",
             key=f"edit_remove_{number}",
             icon=":material/close:",
             type="tertiary",
             help="Undo this change",
-            on_click=remove,
+            on_click=remove_edit,
             args=(number,),
         )
     if not edits:

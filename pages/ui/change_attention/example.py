@@ -6,15 +6,15 @@ from itertools import permutations
 
 import streamlit as st
 
-from pages.ui.change_attention.changing import change
-from pages.ui.change_attention.labels import spoken
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.history import update_edits
+from pages.ui.change_attention.labels import quoted_span
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.params.change_attention import MAX_PERCENT, Edit, EditList, EditParams
 from pages.ui.params.state import EXAMPLES
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import TellingChangeRun
+from transformer.ablation.decisive_heads import FirstChangeRun
 from transformer.analysis.words import word_groups
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -25,9 +25,9 @@ FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
 # A second example for the app's first sentence: in every cross-attention head, the step that
 # writes "es" attends only to "street".
 SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
-# Skip words of fewer than LETTERS letters, which rarely carry the meaning. Try at most TRIED pairs of words, because
-# each pair needs a model run.
-LETTERS, TRIED = 4, 12
+# Skip words of fewer than MIN_LETTERS letters, which rarely carry the meaning. Try at most MAX_TRIED pairs of words,
+# because each pair needs a model run.
+MIN_LETTERS, MAX_TRIED = 4, 12
 
 
 def show_example(reading: Reading) -> None:
@@ -67,7 +67,7 @@ def example(reading: Reading) -> Edit | None:
         return FIRST
     tried = candidates(trace)
     variants = tuple(Interventions(attention=given_rows(edit, trace, AS_TRAINED)) for edit in tried)
-    number = reading.runs.get(TellingChangeRun(TraceRun(trace.source_text), variants))
+    number = reading.runs.get(FirstChangeRun(TraceRun(trace.source_text), variants))
     return None if number is None else tried[number]
 
 
@@ -92,17 +92,17 @@ def candidates(trace: Trace) -> list[Edit]:
             if token.span is not None
             for character in text[slice(*token.span)]
         )
-        >= LETTERS
+        >= MIN_LETTERS
     ]
     return [Edit("encoder", None, None, row, ((column, MAX_PERCENT),)) for row, column in permutations(longer, 2)][
-        :TRIED
+        :MAX_TRIED
     ]
 
 
 def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
     """Return the attending word and the word that it attends to, as Markdown, for an edit with a single share."""
     tokens, text = trace.source_tokens, trace.source_text
-    row, column = (spoken(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
+    row, column = (quoted_span(tokens, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
     return markdown(row), markdown(column)
 
 
@@ -118,8 +118,8 @@ def _is_first_sentence(reading: Reading) -> bool:
 
 
 def _take(edit: Edit) -> None:
-    listed = session.params(EditParams).edits
-    change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
+    edits = session.params(EditParams).edits
+    update_edits(edits=EditList((*edits.edits, edit)), kind=edit.kind, step="")
     # Select the cell that the example changes.
     rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
     session.update_attention(edit.kind, rows=rows, columns=columns)

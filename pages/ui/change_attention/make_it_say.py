@@ -7,23 +7,23 @@ import re
 from pages.ui.bets.offer import show_challenge
 from pages.ui.bets.verdict import Verdict
 from pages.ui.change_attention.example import example
-from pages.ui.change_attention.resolved import given_rows
+from pages.ui.change_attention.resolution import given_rows
 from pages.ui.reading.sentence import Reading
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import ContinuationRun, RereadRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
-def show_make_it_say(reading: Reading, written: str | None) -> None:
+def show_make_it_say(reading: Reading, translation: str | None) -> None:
     """Show the bet, if the page has an example edit that wins it.
 
     Args:
         reading: the sentence and its model run.
-        written: the changed model's translation; None if there are no changes.
+        translation: the changed model's translation; None if there are no changes.
     """
     word = make_it_say(reading)
     if word is not None:
-        judged = None if written is None else attempt(word, reading.trace.target_text, written)
+        judged = None if translation is None else attempt(word, reading.trace.target_text, translation)
         show_challenge("change_attention", f"Make it say “{word}”.", judged, reading.trace.source_text)
 
 

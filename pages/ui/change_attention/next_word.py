@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, token_label
-from pages.ui.change_attention.changing import change
+from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
+from pages.ui.change_attention.history import update_edits
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.change_attention import EditParams
@@ -28,7 +28,7 @@ def chosen_step(reading: Reading) -> int | None:
     return min(int(step), len(reading.trace.predicted_tokens)) - 1 if step else None
 
 
-def show_next_word(reading: Reading, found: Continuation) -> None:
+def show_next_word(reading: Reading, continuation: Continuation) -> None:
     """Show a select box for the translation step, and a sentence and a chart about the next word at this step."""
     trace = reading.trace
     labels = {"": "chosen by the page"} | {
@@ -41,13 +41,13 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, step if step in labels else ""),
-        on_change=lambda: change(step=st.session_state[key]),
+        on_change=lambda: update_edits(step=st.session_state[key]),
         help="The words before this step stay as they are; the changed model writes the rest. Unless you choose a "
         "step, the page picks the row that you changed, or the first step at which the most likely word changes.",
     )
     tokenizer = reading.translator.tokenizer
-    st.markdown(describe_next(found, tokenizer))
-    table = next_table(found, tokenizer)
+    st.markdown(describe_next(continuation, tokenizer))
+    table = next_table(continuation, tokenizer)
     show_altair(
         next_chart(table, COLUMNS),
         "edit_next",
@@ -61,22 +61,26 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
     )
 
 
-def describe_next(found: Continuation, tokenizer: Vocabulary) -> str:
+def describe_next(continuation: Continuation, tokenizer: Vocabulary) -> str:
     """Return Markdown that names the most likely next word, with its probability, before and after the changes."""
-    old, new = found.next_tokens
-    known = dict(candidates((found.before, found.after), found.step, 1))
-    names = {token: f"**{markdown(bare(entry_label(tokenizer, token)))}**" for token in known}
+    old, new = continuation.next_tokens
+    candidate_log_probs = dict(candidates((continuation.before, continuation.after), continuation.step, 1))
+    names = {
+        token: f"**{markdown(label_without_space(entry_label(tokenizer, token)))}**" for token in candidate_log_probs
+    }
     was, now = (
         {
-            token: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
-            for token, log_probs in known.items()
+            token: _percent(log_probs[number], trace.candidate_log_probs[continuation.step, -1])
+            for token, log_probs in candidate_log_probs.items()
         }
-        for number, trace in enumerate((found.before, found.after))
+        for number, trace in enumerate((continuation.before, continuation.after))
     )
     if old == new:
-        return f"At step {found.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+        return (
+            f"At step {continuation.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+        )
     return (
-        f"At step {found.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
+        f"At step {continuation.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
         f"{names[new]} ({now[new]}, as trained {was[new]})."
     )
 
@@ -88,28 +92,30 @@ def _percent(log_prob: float, least: float) -> str:
         log_prob: the token's log-probability; NaN if unknown, because only the most likely tokens are stored.
         least: the lowest log-probability that was stored, which is the upper bound.
     """
-    shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
-    return f"less than {shown}" if np.isnan(log_prob) else shown
+    percentage = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
+    return f"less than {percentage}" if np.isnan(log_prob) else percentage
 
 
-def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
+def next_table(continuation: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
     """Return the table of next-token probabilities before and after the changes, for `next_chart`."""
-    return next_words(dict(zip(COLUMNS, (found.before, found.after), strict=True)), found.step, tokenizer)
+    return next_words(
+        dict(zip(COLUMNS, (continuation.before, continuation.after), strict=True)), continuation.step, tokenizer
+    )
 
 
-def step_table(found: Continuation) -> pd.DataFrame:
+def step_table(continuation: Continuation) -> pd.DataFrame:
     """Return a table with one row per translation step: the token, and its log-probability before and after the
     changes.
 
     Log-probabilities are in nats. The original and the changed model read the same translation.
     """
-    before, after = found.before, found.after
+    before, after = continuation.before, continuation.after
     return pd.DataFrame(
         {
             "step": range(1, len(before.predicted_tokens) + 1),
             "token": [token_label(token, before.target_text) for token in before.predicted_tokens],
             "before": before.log_probs.astype(float),
             "after": after.log_probs.astype(float),
-            "change": found.step_change.astype(float),
+            "change": continuation.step_change.astype(float),
         }
     )

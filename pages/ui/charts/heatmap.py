@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from pages.ui.charts.matrix import thinned
+from pages.ui.charts.matrix import label_positions
 from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
 # Height in pixels above a figure that is kept free for Plotly's toolbar.
-TOOLS = 34
-# Sizes in pixels. AROUND is the height of the titles, labels and toolbar around a map. AROUND_SQUARE is the width of
-# the labels and colour bar beside a square map. WIDEST is the maximum width of a figure on a projector.
-AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
+TOOLBAR_HEIGHT = 34
+# Sizes in pixels. MARGIN is the height of the titles, labels and toolbar around a map. SQUARE_MARGIN is the width of
+# the labels and colour bar beside a square map. MAX_WIDTH is the maximum width of a figure on a projector.
+MARGIN, SQUARE_MARGIN, MAX_WIDTH = 136, 320, 860
 
 
 def heatmap(
@@ -48,9 +48,9 @@ def heatmap(
         height: the height in pixels; None to derive the height from the number of rows.
         square: whether cells are square.
     """
-    seen = np.isfinite(values)
-    values = np.where(seen, values, np.nan).astype(np.float32)
-    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
+    is_visible = np.isfinite(values)
+    values = np.where(is_visible, values, np.nan).astype(np.float32)
+    most = float(np.abs(values[is_visible]).max(initial=0.0)) or 1.0
     scale = {
         SIGNED: {"colorscale": colorscale(DIVERGING), "zmin": -most, "zmax": most},
         POSITIVE: {"colorscale": colorscale(VIRIDIS), "zmin": 0.0, "zmax": most},
@@ -68,10 +68,10 @@ def heatmap(
             **scale,
         )
     )
-    if not seen.all():
+    if not is_visible.all():
         # The first heatmap leaves masked cells empty, and a second heatmap fills them.
         figure.add_heatmap(
-            z=np.where(seen, np.nan, 0.0).astype(np.float32),
+            z=np.where(is_visible, np.nan, 0.0).astype(np.float32),
             y0=top,
             x0=left,
             colorscale=[[0, MASKED], [1, MASKED]],
@@ -80,7 +80,7 @@ def heatmap(
             hoverongaps=False,
         )
     side = max(120, min(420, (30 if square else 20) * len(values)))
-    figure.update_layout(height=height or AROUND + side, margin={"l": 0, "r": 0, "t": TOOLS, "b": 0})
+    figure.update_layout(height=height or MARGIN + side, margin={"l": 0, "r": 0, "t": TOOLBAR_HEIGHT, "b": 0})
     rows_shown = [top + values.shape[0] - 0.5, top - 0.5]
     columns_shown = [left - 0.5, left + values.shape[1] - 0.5]
     figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
@@ -89,14 +89,14 @@ def heatmap(
         # Shrink the axes to the map; otherwise they would extend beyond it.
         figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
         figure.update_xaxes(constrain="domain", constraintoward="left")
-        figure.update_layout(width=min(WIDEST, AROUND_SQUARE + side * values.shape[1] / len(values)))
+        figure.update_layout(width=min(MAX_WIDTH, SQUARE_MARGIN + side * values.shape[1] / len(values)))
     return figure
 
 
 def colours_of(values: np.ndarray) -> str:
     """Return the colour scale for values: POSITIVE if none is negative and at least one is positive, else SIGNED."""
-    seen = values[np.isfinite(values)]
-    return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
+    visible_values = values[np.isfinite(values)]
+    return POSITIVE if visible_values.min(initial=0.0) >= 0 and visible_values.any() else SIGNED
 
 
 def _hover(titles: tuple[str, str], name: str, value: str) -> str:
@@ -106,11 +106,11 @@ def _hover(titles: tuple[str, str], name: str, value: str) -> str:
 def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
     if labels is None:
         return {}
-    at = thinned(labels)
-    return {"tickvals": at, "ticktext": [shown(labels[position - 1]) for position in at]}
+    at = label_positions(labels)
+    return {"tickvals": at, "ticktext": [plotly_label(labels[position - 1]) for position in at]}
 
 
-def shown(label: str) -> str:
+def plotly_label(label: str) -> str:
     """Escape the markup in a label, which Plotly would parse, and truncate the label to LONGEST_LABEL characters."""
     short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
     # Plotly typesets text between dollar signs if MathJax is loaded.

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 
-def layered(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
+def layer_charts(*layers: alt.Chart, **options: Any) -> alt.LayerChart:
     """Layer several charts, the first at the bottom; `options` are passed to `altair.LayerChart`.
 
     Each layer gets a name. Altair would derive missing names by printing all data of a layer, which is slow.

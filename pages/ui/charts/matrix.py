@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.labels import column_labels, row_labels
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.palette import MASKED, PICKED, ink_on
 from pages.ui.text.number_format import DECIMALS, rounded, typeset
 from transformer.analysis.view import View
@@ -53,8 +53,8 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     pinned = [index for index, group in enumerate(groups) if set(group) & set(positions)]
     if len(pinned) < 2:
         return None
-    shown = rounded(view.weights[layer, head])
-    totals = shown[pinned].sum(axis=0) if of_rows else shown[:, pinned].sum(axis=1)
+    weights = rounded(view.weights[layer, head])
+    totals = weights[pinned].sum(axis=0) if of_rows else weights[:, pinned].sum(axis=1)
     side, others, labels = (
         ("rows", ("column", "to"), column_labels) if of_rows else ("columns", ("row", "from"), row_labels)
     )
@@ -81,7 +81,7 @@ MAX_LABELS = 24
 # Sizes in pixels. A map with square cells, including row labels, is at most SQUARE wide, half the page width on a
 # projector. Cells are between SMALLEST_CELL and LARGEST_CELL wide.
 SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
-ROW_NAMES = 170
+ROW_LABEL_WIDTH = 170
 
 PICK = "pick"
 OUTLINE = 0.3
@@ -124,14 +124,15 @@ def matrix(
         outlined: whether each cell has a faint outline, for colours that may be transparent.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
-    seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
+    is_visible = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame(
         {
             "row": at_rows + 1,
             "column": at_columns + 1,
             "value": values.ravel().astype(float),
             "shown": [
-                typeset(value, DECIMALS) if there else masked for value, there in zip(values.ravel(), seen, strict=True)
+                typeset(value, DECIMALS) if there else masked
+                for value, there in zip(values.ravel(), is_visible, strict=True)
             ],
             "from": np.array(rows, dtype=object)[at_rows],
             "to": np.array(columns, dtype=object)[at_columns],
@@ -139,18 +140,22 @@ def matrix(
     )
     tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]
     if marks is not None:
-        table["mark"] = np.where(seen, marks[1].ravel(), "")
+        table["mark"] = np.where(is_visible, marks[1].ravel(), "")
         tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
     painted = values.size > MAX_ELEMENTS
     plain = dict.fromkeys(INK, alt.Undefined) if painted else {}
-    drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
+    options: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **plain}) if legend else None)
     row_axis, row_names = labelled_axis(
-        "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **plain
+        "row_labels",
+        rows,
+        values=label_positions(rows),
+        labelLimit=90 if row_title is None else ROW_LABEL_WIDTH,
+        **plain,
     )
     column_axis, column_names = labelled_axis(
-        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **plain
+        "column_labels", columns, values=label_positions(columns), orient="top", **label_angle(columns), **plain
     )
     base = alt.Chart(table).encode(
         x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis)
@@ -182,12 +187,12 @@ def matrix(
     # Add both parameters in one call, because each call copies the whole chart.
     layers[0] = layers[0].add_params(row_names, column_names)
     if square:
-        names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
+        names = min(ROW_LABEL_WIDTH, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
         side = min(LARGEST_CELL, max(SMALLEST_CELL, int((SQUARE - names) / max(values.shape))))
-        drawn |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
+        options |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
     else:
-        drawn["height"] = height
-    return layers[0].properties(**drawn) if len(layers) == 1 else layered(*layers, **drawn)
+        options["height"] = height
+    return layers[0].properties(**options) if len(layers) == 1 else layer_charts(*layers, **options)
 
 
 def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
@@ -236,6 +241,6 @@ def label_angle(labels: Sequence[str]) -> dict[str, object]:
     return {"labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
 
 
-def thinned(labels: Sequence[str]) -> list[int]:
+def label_positions(labels: Sequence[str]) -> list[int]:
     """Return the 1-based positions of the labels to show: at most MAX_LABELS, evenly spaced."""
     return list(range(1, len(labels) + 1, -(-len(labels) // MAX_LABELS)))

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attention_atlas.browser.token_labels import entry_label
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
+from pages.ui.charts.matrix import AXIS, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND, SERIES
+from pages.ui.charts.series import series_colour
 from transformer.ablation.continuation import candidates
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import Trace
@@ -59,12 +60,7 @@ def next_chart(table: pd.DataFrame, names: Mapping[str, str]) -> alt.Chart:
             y=alt.Y("place:O", title=None, axis=axis),
             x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
             yOffset=alt.YOffset("model:N", sort=order),
-            color=alt.Color(
-                "model:N",
-                sort=order,
-                scale=alt.Scale(domain=order, range=colours),
-                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
-            ),
+            color=series_colour("model", dict(zip(order, colours, strict=True)), orient="top"),
             tooltip=["token:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
         )
         .add_params(labels)

@@ -32,7 +32,7 @@ def diverging(most: float) -> alt.Scale:
     return _scale(-most, most, DIVERGING)
 
 
-def fading(most: float) -> alt.Scale:
+def transparent_diverging(most: float) -> alt.Scale:
     """Return an Altair colour scale for signed values, from `-most` to `most`, in which 0 is transparent."""
     below, above = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (DIVERGING[0], DIVERGING[-1]))
     ends = [(below, 1), (below, 0), (above, 0), (above, 1)]
@@ -44,10 +44,10 @@ def fading(most: float) -> alt.Scale:
 
 def ink_on(field: str) -> alt.ColorValue:
     """Return an Altair text colour, dark or light, that is legible on the `sequential` colour of a field's value."""
-    return either(f"datum.{field} > 0.6", DARK, LIGHT)
+    return conditional_colour(f"datum.{field} > 0.6", DARK, LIGHT)
 
 
-def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
+def conditional_colour(test: str, colour: str, otherwise: str) -> alt.ColorValue:
     """Return an Altair colour that depends on a Vega expression; faster than `altair.condition`.
 
     Args:

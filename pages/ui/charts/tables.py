@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
-from pages.ui.charts.saving import csv_text, save_button
+from attention_atlas.browser.token_labels import displayable
+from pages.ui.charts.downloads import csv_text, save_button
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
@@ -29,12 +29,12 @@ SCIENTIFIC_DIGITS = 4
 MAX_TYPESET = 20_000
 # Sizes of wrapped text in pixels: width of a character, height of a line, padding, and minimum height of a row in which
 # Streamlit wraps text. MAX_LINES is the maximum number of lines in a row.
-CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
+CHARACTER, LINE, LINE_MARGIN, MIN_WRAPPED_HEIGHT = 6.5, 20, 16, 66
 MAX_LINES = 8
-NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
+TEXT_CELLS = [MASKED, MINUS_INFINITY, ""]
 
 
-def numbered(labels: Sequence[str]) -> list[str]:
+def numbered_labels(labels: Sequence[str]) -> list[str]:
     """Prefix each label with a 1-based number, which makes labels unique."""
     return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
 
@@ -60,9 +60,11 @@ def frame(
         if np.isfinite(values).all()
         else [[formatted(value, 6) if np.isfinite(value) else MASKED for value in row] for row in values]
     )
-    names = [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered(columns)
+    names = (
+        [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered_labels(columns)
+    )
     table = pd.DataFrame(body, columns=names)
-    table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered(rows))
+    table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered_labels(rows))
     return table
 
 
@@ -118,9 +120,9 @@ def show_table(
         elif name in (wrapped or ()):
             # This column contains text typed by the user, which stays text even if it looks like a number.
             continue
-        elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
+        elif pd.Series(pd.to_numeric(column.replace(TEXT_CELLS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
-            typeset_columns[str(name)] = _written
+            typeset_columns[str(name)] = _format_cell
             continue
         else:
             continue
@@ -159,7 +161,7 @@ def draw_table(
 
     Cells that are copied from a table, or saved by Streamlit's own button, could contain text that a spreadsheet runs
     as a formula. `client.disableDataExport` disables both. The button shown here escapes formulas in the saved file. On
-    screen, `visible` replaces characters that would reverse text.
+    screen, `displayable` replaces characters that would reverse text.
 
     Args:
         table: the table to save, and to show unless `shown` is given.
@@ -182,14 +184,14 @@ def draw_table(
 
 
 def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a copy of a table in which `visible` has made all text safe to display."""
-    written = table.copy()
+    """Return a copy of a table in which `displayable` has made all text safe to display."""
+    cells = table.copy()
     texts = table.select_dtypes(exclude=["number", "bool"])
-    written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
-    return written
+    cells[texts.columns] = texts.map(lambda cell: displayable(cell) if isinstance(cell, str) else cell)
+    return cells
 
 
-def _written(cell: object) -> str:
+def _format_cell(cell: object) -> str:
     return with_minus(str(cell))
 
 
@@ -202,11 +204,11 @@ def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
         digits: decimal places of floating-point numbers.
     """
     digits = _digits(table, digits)
-    shown = {markdown(str(name)): [_large(value, digits) for value in column] for name, column in table.items()}
-    st.table(pd.DataFrame(shown), border="horizontal", hide_index=True)
+    columns = {markdown(str(name)): [_large_cell(value, digits) for value in column] for name, column in table.items()}
+    st.table(pd.DataFrame(columns), border="horizontal", hide_index=True)
 
 
-def _large(value: object, digits: int) -> str:
+def _large_cell(value: object, digits: int) -> str:
     """Return a cell's value as Markdown; empty for NaN and infinity."""
     if not isinstance(value, float):
         return markdown(str(value))
@@ -216,10 +218,10 @@ def _large(value: object, digits: int) -> str:
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
     """Return the row height in pixels for the longest text, up to `MAX_LINES` lines.
 
-    Streamlit wraps no text in rows that are lower than `LOWEST_WRAPPED`.
+    Streamlit wraps no text in rows that are lower than `MIN_WRAPPED_HEIGHT`.
     """
     lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
-    return max(LOWEST_WRAPPED, LINE * min(lines, MAX_LINES) + AROUND_LINES)
+    return max(MIN_WRAPPED_HEIGHT, LINE * min(lines, MAX_LINES) + LINE_MARGIN)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:

@@ -28,7 +28,7 @@ def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) 
             magnitude.
         square: whether cells are square.
     """
-    colours = _coloured(values, share=share)
+    colours = _colours(values, share=share)
     high, wide = (max(1, room // count) for room, count in zip((HEIGHT, WIDTH), values.shape, strict=True))
     if square:
         high = wide = min(high, wide)
@@ -51,11 +51,11 @@ def data_uri(weights: np.ndarray) -> str:
     return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode('ascii')}"
 
 
-def _coloured(values: np.ndarray, *, share: bool) -> np.ndarray:
+def _colours(values: np.ndarray, *, share: bool) -> np.ndarray:
     """Return the colour of each value: uint8 [R, C, 3]."""
-    seen = np.isfinite(values)
-    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
-    at = np.where(seen, values, 0.0) if share else np.where(seen, values, 0.0) / most / 2 + 0.5
+    is_visible = np.isfinite(values)
+    most = float(np.abs(values[is_visible]).max(initial=0.0)) or 1.0
+    at = np.where(is_visible, values, 0.0) if share else np.where(is_visible, values, 0.0) / most / 2 + 0.5
     colours = pixels(at, VIRIDIS if share else DIVERGING)
-    colours[~seen] = pixels(np.zeros(1), [MASKED])[0]
+    colours[~is_visible] = pixels(np.zeros(1), [MASKED])[0]
     return colours

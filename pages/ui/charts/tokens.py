@@ -9,16 +9,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
 # COLUMNS is the number of cells per line, which leaves room for a token on a projector. LINE is the height of a line,
-# and AROUND the space above and below all lines, in pixels.
-COLUMNS, LINE, AROUND = 12, 44, 24
+# and MARGIN the space above and below all lines, in pixels.
+COLUMNS, LINE, MARGIN = 12, 44, 24
 # Maximum width of a token's text in pixels.
-ROOM = 66
+MAX_TEXT_WIDTH = 66
 
 
 def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
@@ -54,11 +54,11 @@ def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
     def written(field: str, above: int, **options: Any) -> alt.Chart:
         # Shift the text up or down by a fifth of the cell's height.
         shift = alt.expr(f"{above} * height / {5 * len(names)}")
-        return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(
+        return base.mark_text(fontSize=12, dy=shift, limit=MAX_TEXT_WIDTH, **options).encode(
             text=alt.Text(f"{field}:N"), color=ink_on("probability")
         )
 
-    strip = layered(
+    strip = layer_charts(
         base.mark_rect(stroke="currentColor", strokeOpacity=0.2).encode(
             color=alt.Color("probability:Q", scale=sequential(), legend=None)
         ),
@@ -66,7 +66,7 @@ def token_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
         written("shown", 1),
     )
     return strip.add_params(row_names).properties(
-        height=LINE * len(names) + AROUND, usermeta={"embedOptions": {"renderer": "svg"}}
+        height=LINE * len(names) + MARGIN, usermeta={"embedOptions": {"renderer": "svg"}}
     )
 
 

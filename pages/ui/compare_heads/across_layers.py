@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_labels
-from attention_atlas.browser.token_labels import isolated
+from attention_atlas.browser.token_labels import isolate
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import numbered, show_numbers
+from pages.ui.charts.tables import numbered_labels, show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import MapReading
-from pages.ui.heads.kinds import chart_of_heads
+from pages.ui.heads.kinds import show_heads_chart
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import UNCHOSEN
@@ -42,8 +42,8 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
         session.update(CompareParams, row=row)
         session.rewrite_address()
     if row == UNCHOSEN:
-        row = telling_row(view, choice.layer, choice.head)
-    names = numbered(labels)
+        row = clearest_row(view, choice.layer, choice.head)
+    names = numbered_labels(labels)
     place, pick_head, pick_words = st.columns([4, 2, 2], vertical_alignment="bottom")
     place.selectbox(
         "Word to follow through the layers",
@@ -92,7 +92,7 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
             description = (
                 f"{title}: a row for each layer, a column for each word looked at; the table lists the values."
             )
-            drawn = matrix(
+            chart = matrix(
                 values,
                 layers,
                 columns,
@@ -103,10 +103,10 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
                 clickable=marks is not None,
             )
             if marks is None:
-                show_altair(drawn, key=key, alt=description)
+                show_altair(chart, key=key, alt=description)
             else:
-                chart_of_heads(
-                    drawn,
+                show_heads_chart(
+                    chart,
                     kind,
                     key,
                     description,
@@ -124,16 +124,16 @@ def show_across_layers(reading: MapReading, kind: Kind) -> None:
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
 
 
-def telling_row(view: View, layer: int, head: int) -> int:
+def clearest_row(view: View, layer: int, head: int) -> int:
     """Return the row of a head's strongest link, ignoring start and end symbols; 0 if there is no link."""
-    found = pattern(
+    head_pattern = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
-    return found.strongest.row if found.strongest else 0
+    return head_pattern.strongest.row if head_pattern.strongest else 0
 
 
 def describe_where(
-    kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
+    kind: Kind, rows: np.ndarray, row_weights: np.ndarray, labels: list[str], row: int, columns: list[str]
 ) -> list[str | HeadLink]:
     """Return a sentence that names, for each layer, the largest weight in a row, with the head and column of this
     weight.
@@ -141,20 +141,20 @@ def describe_where(
     Args:
         kind: the attention kind.
         rows: the weights of the row in every layer and head: [L, H, C].
-        seen: bool [C], False for masked columns.
+        row_weights: bool [C], False for masked columns.
         labels: the labels of all rows.
         row: the index of the row in `labels`.
         columns: the labels of the columns.
     """
     parts: list[str | HeadLink] = [
-        f"Where the attention of “{isolated(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
+        f"Where the attention of “{isolate(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
     ]
-    for layer, weights in enumerate(np.where(seen, rows, -1.0)):
+    for layer, weights in enumerate(np.where(row_weights, rows, -1.0)):
         head, column = np.unravel_index(weights.argmax(), weights.shape)
         end = "." if layer + 1 == len(rows) else "; "
         parts += [
             HeadLink(kind, layer, int(head)),
-            f" at “{isolated(columns[column])}”{place_of(columns, int(column))}, {weights[head, column]:.2f}{end}",
+            f" at “{isolate(columns[column])}”{place_of(columns, int(column))}, {weights[head, column]:.2f}{end}",
         ]
     return parts
 
@@ -167,7 +167,7 @@ def _table(
     return pd.DataFrame(
         {
             "layer": layers + 1,
-            "to": np.array(numbered(columns), dtype=object)[places],
+            "to": np.array(numbered_labels(columns), dtype=object)[places],
             **{title: values[mask].astype(float) for title, (values, _) in maps.items()},
             "largest is head": largest[mask],
         }

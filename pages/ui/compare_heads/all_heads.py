@@ -17,15 +17,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attention_atlas.browser.labels import TITLES
 from attention_atlas.browser.payload import AlsoNamed
+from pages.ui.charts.downloads import csv_text, save_button
 from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
-from pages.ui.charts.saving import csv_text, save_button
 from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.heads.head_reading import MapReading
-from pages.ui.heads.kinds import chart_of_heads
+from pages.ui.heads.kinds import show_heads_chart
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import IMPORTANCE, STATISTICS
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
+from pages.ui.measurements.recordings import IMPORTANCE, STATISTICS
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.state import session
@@ -36,14 +36,14 @@ from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
 from transformer.analysis.heads.names import RULES, head_names
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.running.translator import Translator
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
 from transformer.values.trace import Kind
 
-MANY = "over {} sentences"
+OVER_SENTENCES = "over {} sentences"
 # Name of the additional metric "head importance", which is not one of METRICS.
-WORTH = "worth"
-WITHOUT = "effect of removing it, nats"
+IMPORTANCE_NAME = "worth"
+IMPORTANCE_TITLE = "effect of removing it, nats"
 
 
 def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
@@ -55,13 +55,13 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         also: additional names of heads, based on their attention in random patterns.
     """
     translator, had = reading.translator, reading.trace.kinds
-    many = measured(STATISTICS, translator) if translator else None
-    worth = measured(IMPORTANCE, translator) if translator else None
+    many = model_record(STATISTICS, translator) if translator else None
+    worth = model_record(IMPORTANCE, translator) if translator else None
     here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in had}
     comparison = session.params(CompareParams)
     titles = {metric.name: metric.title for metric in METRICS if set(metric.kinds) & set(had)}
     if worth:
-        titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
+        titles[IMPORTANCE_NAME] = f"{IMPORTANCE_TITLE}, {OVER_SENTENCES.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
     controls.selectbox(
         "Colour heads by",
@@ -71,20 +71,22 @@ def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoName
         width=215,
         **bind(CompareParams, "metric", value=metric),
     )
-    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: describe_worth(worth)} if worth else {})
+    meanings = {each.name: each.meaning for each in METRICS} | (
+        {IMPORTANCE_NAME: describe_importance(worth)} if worth else {}
+    )
     highest = _highest(here, metric)
-    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
+    heading = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
     # The main figure is the heatmap with the highest value; if no value is defined, it is all heatmaps together.
-    with main_figure(said, when=highest is None):
+    with main_figure(heading, when=highest is None):
         # Create at least two columns, because a single heatmap would stretch across the whole page.
         columns = st.columns(max(len(had), 2), gap="medium")
     for column, kind in zip(columns, had, strict=False):
         main = highest is not None and kind == highest.kind
-        with column, main_figure(said, str(highest), when=main), st.container(gap="xxsmall"):
+        with column, main_figure(heading, str(highest), when=main), st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
-            chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
+            chart = _importance_map(worth, kind) if worth and metric == IMPORTANCE_NAME else _map(here[kind], metric)
             if chart is not None:
-                chart_of_heads(
+                show_heads_chart(
                     chart,
                     kind,
                     f"compare_map_{kind}",
@@ -117,16 +119,16 @@ class Highest:
 
 def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
     """Return the head with the highest value of a metric, over all attention kinds; None if no kind has the metric."""
-    found = []
+    candidates = []
     for kind, metrics in here.items():
         values = metrics.values.get(name)
         if values is not None and not np.isnan(values).any():
             layer, head = np.unravel_index(values.argmax(), values.shape)
-            found.append(Highest(float(values.max()), kind, int(layer), int(head)))
-    return max(found, key=lambda one: one.value, default=None)
+            candidates.append(Highest(float(values.max()), kind, int(layer), int(head)))
+    return max(candidates, key=lambda candidate: candidate.value, default=None)
 
 
-def describe_worth(worth: ImportanceStatistics) -> str:
+def describe_importance(worth: ImportanceStatistics) -> str:
     """Return text that explains how head importance was measured."""
     return (
         "How the log-probability of the model's own translation changes when only this head is off, averaged over "
@@ -146,9 +148,9 @@ def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
     return heads_matrix(values, name=f"{metric.title} ({metric.unit})", scale=sequential(most))
 
 
-def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
+def _importance_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
     most = max(float(np.abs(each.mean).max()) for each in worth.measured.values()) or 1.0
-    return heads_matrix(worth.measured[kind].mean, name=WITHOUT, scale=diverging(most))
+    return heads_matrix(worth.measured[kind].mean, name=IMPORTANCE_TITLE, scale=diverging(most))
 
 
 def _table(
@@ -176,21 +178,21 @@ def _table(
         table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps, headings(table, over)
     )
     if reading.translator:
-        _over_many(many, worth, reading.translator)
+        _show_recorded(many, worth, reading.translator)
     else:
         st.caption("These numbers are for this text only: a language model’s heads are not measured over many texts.")
     with st.expander("When a head gets a name"):
-        _say_rules(tuple(here), also)
+        _show_rules(tuple(here), also)
         if many and reading.translator:
-            over = MANY.format(many.sentences)
+            over = OVER_SENTENCES.format(many.sentences)
             command = STATISTICS.beside(reading.translator).command
             st.caption(f"The numbers {over} were computed once, by `{command}`.")
 
 
-def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
+def _show_recorded(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
     """Describe how the metrics were measured over many sentences; if they were not, show buttons that measure them."""
     if not many:
-        offer_measuring(
+        offer_measurement(
             STATISTICS,
             translator,
             _statistics,
@@ -199,13 +201,13 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
     if worth:
         st.caption(
-            f"“{WITHOUT}”: {describe_worth(worth)[0].lower()}{describe_worth(worth)[1:]} “from” and “to” are the "
-            "ends of the 95% confidence interval: a head whose interval includes 0 may have no effect at all. "
-            f"Computed by `{IMPORTANCE.beside(translator).command}`.",
+            f"“{IMPORTANCE_TITLE}”: {describe_importance(worth)[0].lower()}{describe_importance(worth)[1:]} “from” and "
+            "“to” are the ends of the 95% confidence interval: a head whose interval includes 0 may have no effect "
+            f"at all. Computed by `{IMPORTANCE.beside(translator).command}`.",
             help=explain("log-probability", "nats"),
         )
     else:
-        offer_measuring(
+        offer_measurement(
             IMPORTANCE,
             translator,
             importance_statistics,
@@ -216,7 +218,7 @@ def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, tran
         )
 
 
-def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
+def _show_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
     if len(kinds) > 1:
         sinks = "on the first token and on the end symbol, so links there count only for the name “end symbol”."
         rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
@@ -251,7 +253,7 @@ def head_table(
     """
     rows = []
     for kind, metrics in here.items():
-        measured = {"here": metrics} | ({MANY.format(many.sentences): many.heads[kind]} if many else {})
+        measured = {"here": metrics} | ({OVER_SENTENCES.format(many.sentences): many.heads[kind]} if many else {})
         names = {where: head_names(each) for where, each in measured.items()}
         layers, heads = next(iter(metrics.values.values())).shape
         for layer in range(layers):
@@ -261,7 +263,7 @@ def head_table(
                 if also:
                     row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
                 if worth:
-                    row |= _worth_of(worth, kind, layer, head)
+                    row |= _importance_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
                         # assets/head_statistics.json may lack a metric that was added later.
@@ -281,26 +283,26 @@ def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, s
         table: a table made by `head_table`.
         over: the numbers of sentences in the column names.
     """
-    found = {}
-    for many in (MANY.format(count) for count in over):
+    titles = {}
+    for many in (OVER_SENTENCES.format(count) for count in over):
         for column in table.columns:
             if not column.endswith(many):
                 continue
             title = column.removesuffix(many).rstrip(", ")
             if title in ("from", "to"):
-                found[column] = WITHOUT, title
+                titles[column] = IMPORTANCE_TITLE, title
                 continue
-            found[column] = title, "on average" if title == "name" else "mean"
+            titles[column] = title, "on average" if title == "name" else "mean"
             here = next((name for name in (title, f"{title} here") if name in table), None)
             if here:
-                found[here] = title, "here"
-    return found
+                titles[here] = title, "here"
+    return titles
 
 
-def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
-    change, over = worth.measured[kind], MANY.format(worth.sentences)
+def _importance_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
+    change, over = worth.measured[kind], OVER_SENTENCES.format(worth.sentences)
     return {
-        f"{WITHOUT}, {over}": float(change.mean[layer, head]),
+        f"{IMPORTANCE_TITLE}, {over}": float(change.mean[layer, head]),
         f"from, {over}": float(change.low[layer, head]),
         f"to, {over}": float(change.high[layer, head]),
     }

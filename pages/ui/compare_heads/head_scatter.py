@@ -10,18 +10,18 @@ import pandas as pd
 
 from attention_atlas.browser.labels import head_name
 from attention_atlas.browser.palette import shades
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import INK, PICK
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
 # Width of the plot in pixels on a narrow projector. Names that do not overlap there do not overlap on a wider screen.
-NARROW = 640
+MIN_PLOT_WIDTH = 640
 RADIUS = 8
 # Half the width and half the height in pixels of a point's name, such as "3.7".
-NAME = np.array([11.0, 6.0])
+HALF_LABEL_SIZE = np.array([11.0, 6.0])
 # Offsets in pixels (y downwards) between the centres of a point and its name. The first one without overlap is used.
-PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
+LABEL_OFFSETS = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
 
 
 def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
@@ -37,7 +37,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     numbers = np.arange(layers * heads)
     # Add a margin. All heads may lie at one point, so keep the extent positive.
     across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
-    scale = min(NARROW / across, HEIGHT / upwards)
+    scale = min(MIN_PLOT_WIDTH / across, HEIGHT / upwards)
     table = pd.DataFrame(
         {
             "x": plane.points[:, 0],
@@ -74,10 +74,10 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor")
         .encode(text="name:N")
         .transform_filter(f"datum.place === '{place}'")
-        for place, (right, down) in PLACES.items()
+        for place, (right, down) in LABEL_OFFSETS.items()
         if place in set(table.place)
     ]
-    return layered(points, *names, height=HEIGHT)
+    return layer_charts(points, *names, height=HEIGHT)
 
 
 def name_places(points: np.ndarray) -> list[str]:
@@ -90,9 +90,9 @@ def name_places(points: np.ndarray) -> list[str]:
     for point in points:
         free = (
             (place, point + step)
-            for place, step in PLACES.items()
-            if not (np.abs(points - point - step) < NAME + RADIUS).all(axis=1).any()
-            and not (np.abs(names - point - step) < 2 * NAME).all(axis=1).any()
+            for place, step in LABEL_OFFSETS.items()
+            if not (np.abs(points - point - step) < HALF_LABEL_SIZE + RADIUS).all(axis=1).any()
+            and not (np.abs(names - point - step) < 2 * HALF_LABEL_SIZE).all(axis=1).any()
         )
         place, middle = next(free, ("", point))
         places.append(place)

@@ -13,7 +13,7 @@ from pages.ui.compare_heads.head_scatter import head_scatter
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading
-from pages.ui.heads.kinds import chart_of_heads, open_button
+from pages.ui.heads.kinds import open_button, show_heads_chart
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.text.glossary import explain
@@ -47,7 +47,7 @@ def show_similar_heads(reading: MapReading, kind: Kind) -> None:
         f"**Heads that look alike are close:** {markdown(reading.trace.text)}",
         f"{TITLES[kind]}: each point is a head, named layer.head",
     ):
-        chart_of_heads(
+        show_heads_chart(
             head_scatter(plane, layers, heads),
             kind,
             f"compare_plane_{kind}",

@@ -15,7 +15,14 @@ from attention_atlas.browser.labels import SHORT_TITLES, place_of
 from pages.ui.components.side_by_side import DIFFERENCE, Map, head_map, side_by_side
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
-from pages.ui.reading.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
+from pages.ui.reading.pairs import (
+    PAIRS,
+    Pair,
+    describe_differences,
+    describe_looks,
+    describe_translations,
+    largest_differences,
+)
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
@@ -61,19 +68,19 @@ class ComparedModel:
 
     def pins(self) -> dict[str, Pin]:
         """Return the chosen heads A and B by field name, limited to the kinds, layers and heads that the model has."""
-        found = {}
+        pins = {}
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
             pin = pin if pin.kind in self.kinds else replace(pin, kind=self.kinds[0])
-            found[field] = pin.within(self.config.layers_of(pin.kind), self.config.heads)
-        return found
+            pins[field] = pin.within(self.config.layers_of(pin.kind), self.config.heads)
+        return pins
 
 
 def compared_translator(model: Translator) -> ComparedModel:
     """Return a translator for the comparison; the user's text is the sentence that all pages share."""
 
     def written(trace: Trace) -> str:
-        language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
+        language = model.languages.for_codes(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     runs = CachedRuns(model)
@@ -106,7 +113,7 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
         with controls.popover(f"Head {names[field]}"):
             _pick_head(field, pin, model)
         with column:
-            st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))
+            st.text_input(f"{model.noun.capitalize()} {names[field]}", **_pin_binding(field, pin, "text"))
             traces[field] = _trace(model, pin)
     views = {field: view_of(traces[field], pin.kind, words=pin.words) for field, pin in pins.items()}
     sides = [head_map(names[field], views[field], pin.layer, pin.head) for field, pin in pins.items()]
@@ -115,14 +122,16 @@ def show_two_heads(model: ComparedModel, controls: DeltaGenerator) -> None:
     if agree:
         sides.append(_difference(sides))
     texts = " · ".join(f"{names[field]}: {pin.text}" for field, pin in pins.items())
-    with main_figure(f"{_differs_most(sides[2]) if agree else '**Two heads compared.**'} {markdown(texts)}"):
+    with main_figure(
+        f"{_describe_largest_difference(sides[2]) if agree else '**Two heads compared.**'} {markdown(texts)}"
+    ):
         side_by_side(sides, "two_heads", sentence=texts)
     if model.written:
         for column, trace in zip(st.columns(2, gap="large"), traces.values(), strict=True):
             column.markdown(model.written(trace))
-        _say_what_changes(pins, traces, views)
+        _show_changes(pins, traces, views)
     if agree:
-        st.markdown(_differs_most(sides[2]))
+        st.markdown(_describe_largest_difference(sides[2]))
     else:
         st.caption(
             "The difference cannot be shown: A and B need the same kind of attention and the same number of rows and "
@@ -156,24 +165,24 @@ def _compare(model: ComparedModel, *texts: str) -> None:
     session.update(CompareParams, **pins)
 
 
-def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
+def _show_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
     """Describe how the translation and the chosen head differ between the two texts."""
     (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
-    said = [translations_differ(a.target_text, b.target_text)]
+    sentences = [describe_differences(a.target_text, b.target_text)]
     pair = next((each for each in PAIRS if (each.a, each.b) == (a.source_text, b.source_text)), None)
     if pair is not None:
-        said = [resolved(pair, a, b), *said]
+        sentences = [describe_translations(pair, a, b), *sentences]
         if replace(first, text="") == replace(second, text=""):
-            said.append(looks_from(pair.word, views, first.layer, first.head))
-    st.markdown(" ".join(filter(None, said)), help=explain("alignment"))
+            sentences.append(describe_looks(pair.word, views, first.layer, first.head))
+    st.markdown(" ".join(filter(None, sentences)), help=explain("alignment"))
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
     """Show the heads whose attention differs most between texts A and B; clicking one shows its maps."""
-    listed = largest_differences(*traces.values())
-    if not listed:
+    differences = largest_differences(*traces.values())
+    if not differences:
         return
     st.markdown(
         f"**The heads that differ most between A and B**, in nats per row (at most {np.log(2):.3f}). Click one to see "
@@ -181,24 +190,28 @@ def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
         help=explain("Jensen-Shannon divergence", "nats"),
     )
     with st.container(horizontal=True):
-        for each in listed:
-            head = {"kind": each.kind, "layer": each.layer, "head": each.head, "words": True}
-            shown = all((pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values())
+        for difference in differences:
+            head = {"kind": difference.kind, "layer": difference.layer, "head": difference.head, "words": True}
+            is_shown = all(
+                (pin.kind, pin.layer, pin.head) == (difference.kind, difference.layer, difference.head)
+                for pin in pins.values()
+            )
             st.button(
-                f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
-                key=f"compare_open_{each.kind}_{each.layer}_{each.head}",
-                disabled=shown,
+                f"{SHORT_TITLES[difference.kind]}, layer {difference.layer + 1}, head {difference.head + 1}: "
+                f"{difference.nats:.3f}",
+                key=f"compare_open_{difference.kind}_{difference.layer}_{difference.head}",
+                disabled=is_shown,
                 **setting(CompareParams, **{name: replace(pin, **head) for name, pin in pins.items()}),
             )
 
 
-def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
+def _pin_binding(name: str, pin: Pin, field: str) -> dict[str, Any]:
     """Return the key and callback of a widget that edits one field of a pin."""
     key = f"compare_{name}_{field}"
 
     def store() -> None:
-        shown = getattr(session.params(CompareParams), name)
-        session.update(CompareParams, **{name: replace(shown, **{field: st.session_state[key]})})
+        pin = getattr(session.params(CompareParams), name)
+        session.update(CompareParams, **{name: replace(pin, **{field: st.session_state[key]})})
 
     return {"key": preset(key, getattr(pin, field)), "on_change": store}
 
@@ -207,13 +220,15 @@ def _pick_head(name: str, pin: Pin, model: ComparedModel) -> None:
     layers, heads = range(model.config.layers_of(pin.kind)), range(model.config.heads)
     kind, layer, head = st.columns([3, 2, 2])
     if len(model.kinds) > 1:
-        kind.selectbox("Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind"))
-    layer.selectbox("Layer", layers, format_func=_from_one, **_bound(name, pin, "layer"))
-    head.selectbox("Head", heads, format_func=_from_one, **_bound(name, pin, "head"))
-    st.toggle("Words", **_bound(name, pin, "words"))
+        kind.selectbox(
+            "Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_pin_binding(name, pin, "kind")
+        )
+    layer.selectbox("Layer", layers, format_func=_one_based, **_pin_binding(name, pin, "layer"))
+    head.selectbox("Head", heads, format_func=_one_based, **_pin_binding(name, pin, "head"))
+    st.toggle("Words", **_pin_binding(name, pin, "words"))
 
 
-def _from_one(number: int) -> str:
+def _one_based(number: int) -> str:
     return str(number + 1)
 
 
@@ -231,8 +246,8 @@ def _difference(sides: list[Map]) -> Map:
     values = (second.values - first.values).round(4)
     return Map(
         "B minus A",
-        list(map(_both, first.rows, second.rows)),
-        list(map(_both, first.columns, second.columns)),
+        list(map(_merged_label, first.rows, second.rows)),
+        list(map(_merged_label, first.columns, second.columns)),
         values,
         first.mask | second.mask,
         words=first.words,
@@ -241,16 +256,16 @@ def _difference(sides: list[Map]) -> Map:
     )
 
 
-def _both(one: str, other: str) -> str:
+def _merged_label(first: str, second: str) -> str:
     """Combine two labels, for example to "in: cat / mat → out: sits"; common parts appear once."""
-    steps = STEP.fullmatch(one), STEP.fullmatch(other)
+    steps = STEP.fullmatch(first), STEP.fullmatch(second)
     if steps[0] and steps[1]:
-        read, predicted = map(_both, steps[0].groups(), steps[1].groups())
+        read, predicted = map(_merged_label, steps[0].groups(), steps[1].groups())
         return f"in: {read} → out: {predicted}"
-    return one if one == other else f"{one} / {other}"
+    return first if first == second else f"{first} / {second}"
 
 
-def _differs_most(difference: Map) -> str:
+def _describe_largest_difference(difference: Map) -> str:
     """Return Markdown that names the cell with the largest difference."""
     row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]

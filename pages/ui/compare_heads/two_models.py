@@ -17,7 +17,7 @@ from pages.ui.components.save_as import show_clickable
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import MapReading
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import Recording
+from pages.ui.measurements.recordings import Recording
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import UNTRAINED, CompareParams
 from pages.ui.reading.second_model import TwoModels, pick_second_model, two_models, untrained_of
@@ -29,8 +29,8 @@ from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.matching import best_match, matched_similarity, similarities
 from transformer.checkpoints.available_models import model_folders
 from transformer.files.paths import ASSETS
+from transformer.measurements.matching import HeadMatches, KindMatch, second_trace
 from transformer.running.translator import Translator
-from transformer.surveys.matching import HeadMatches, KindMatch, read_by_second
 from transformer.values.trace import Kind
 
 # Models with more parameters are not compared with a randomly initialised model of the same shape.
@@ -99,34 +99,37 @@ def _draw_matches(models: TwoModels, choice: AttentionParams) -> None:
 
 def _describe_nulls(first: Translator, models: TwoModels) -> str:
     """Return Markdown that compares the similarity of the matched heads with that of two kinds of random matches."""
-    said = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
-    said += f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
+    description = f"Mean similarity of the matched heads: **{np.nanmean(models.matched):.2f}**. "
+    description += (
+        f"If the second model's heads are shuffled within each layer, it is {np.nanmean(models.shuffled):.2f}"
+    )
     if models.other != UNTRAINED and models.second.parameters <= MAX_PARAMETERS:
         random, trace = untrained_of(models.second), models.traces[0]
-        by_chance = similarities(trace, read_by_second(first, CachedRuns(random), random, trace), models.kind)
+        by_chance = similarities(trace, second_trace(first, CachedRuns(random), random, trace), models.kind)
         best = float(np.nanmean(matched_similarity(by_chance, best_match(by_chance))))
-        said += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
-    return f"{said}. A match means something only if it is clearly above chance."
+        description += f"; for the best match in a model of the same shape with random weights, it is {best:.2f}"
+    return f"{description}. A match means something only if it is clearly above chance."
 
 
-def _describe_many(found: KindMatch, many: HeadMatches, at: int) -> str:
+def _describe_many(match: KindMatch, many: HeadMatches, at: int) -> str:
     """Return Markdown about matches over many sentences: mean similarities with 95% intervals, and the chosen head's
     match.
     """
     means = [
         f"{name} {each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
         for name, each in (
-            ("matched heads", found.mean),
-            ("shuffled within layers", found.mean_shuffled),
-            ("random weights", found.mean_random),
+            ("matched heads", match.mean),
+            ("shuffled within layers", match.mean_shuffled),
+            ("random weights", match.mean_random),
         )
     ]
-    said = f"**Over {many.sentences} sentences**, mean similarity and its 95% interval: {'; '.join(means)}."
-    if found.match[at] < 0:
-        return said
-    each, other = found.matched, found.match[at]
+    description = f"**Over {many.sentences} sentences**, mean similarity and its 95% interval: {'; '.join(means)}."
+    if match.match[at] < 0:
+        return description
+    each, other = match.matched, match.match[at]
     return (
-        f"{said} There, head {head_name(at, found.heads[0])} is matched with head {head_name(other, found.heads[1])}: "
+        f"{description} There, head {head_name(at, match.heads[0])} is matched with head "
+        f"{head_name(other, match.heads[1])}: "
         f"{each.mean[at]:.2f} ({each.low[at]:.2f} to {each.high[at]:.2f})."
     )
 
@@ -158,7 +161,7 @@ def _recording(name: str, first: Translator) -> Recording[HeadMatches]:
     model.
     """
     file = f"head_matches_{name}.json"
-    found = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
+    recording = Recording(ASSETS / file, HeadMatches.from_json, f"attention-atlas match --output assets/{file}")
     other = shlex.quote(path_label(model_folders()[name].path))
-    beside = found.beside(first)
+    beside = recording.beside(first)
     return replace(beside, command=f"{beside.command} --other {other}")

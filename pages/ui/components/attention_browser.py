@@ -17,8 +17,8 @@ from pages.ui.components.synced_state import StateRequest, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
 # Cached messages. A script run after a click usually needs the previous message again.
@@ -27,23 +27,23 @@ MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id}
 
 
 @dataclass(frozen=True)
-class Shown:
+class BrowserState:
     """State that the browser shows: the user's choice, and the id of the sentence to which the pins belong."""
 
     sentence: str
     choice: AttentionParams
 
-    def then(self, now: Shown) -> Shown:
+    def after(self, now: BrowserState) -> BrowserState:
         """Return the state that the browser shows after the server switches to `now` without sending a new request.
 
         The browser drops pins that belong to another sentence. `shift` comes from `now`, because no widget in the
         browser component changes it.
         """
         choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
-        return Shown(now.sentence, replace(choice, shift=now.choice.shift))
+        return BrowserState(now.sentence, replace(choice, shift=now.choice.shift))
 
 
-SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
+SYNCED: SyncedState[BrowserState] = SyncedState("_attention_browser")
 draw_browser = figure_component("attention_browser/attention_browser")
 
 
@@ -62,22 +62,22 @@ def attention_browser(
         also: additional names of heads, which do not follow from the metrics.
     """
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_browser(
             key=key,
             on_choice_change=store,
             width="stretch",
-            data=browser_message(trace, metrics, asked.state.choice, number=asked.number, also=also),
+            data=browser_message(trace, metrics, request.state.choice, number=request.number, also=also),
         )
 
-    return drawn_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
+    return draw_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
 
 
-def drawn_with_choice(
+def draw_with_choice(
     trace: Trace,
     metrics: HeadMetrics,
     key: str,
-    draw: Callable[[str, StateRequest[Shown], Callable[[], None]], None],
+    draw: Callable[[str, StateRequest[BrowserState], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
     """Show a component in which the user chooses a head of one attention kind, and return the choice.
@@ -99,39 +99,42 @@ def drawn_with_choice(
     if existing(session.attention(kind, of)) != session.attention(kind, of):
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
-    telling = telling_head(trace, metrics)
-    chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
-    session.note_head(chosen)
-    now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
-    stays = session.was_drawn(key) and before is not None and before.then(now) == now
-    asked = SYNCED.request(now, new=not stays)
+    telling = clearest_head(trace, metrics)
+    current = session.attention(kind, of).or_at(telling.layer, telling.head)
+    session.note_head(current)
+    now, before = BrowserState(sentence_id(trace), current), SYNCED.shown
+    stays = session.was_drawn(key) and before is not None and before.after(now) == now
+    request = SYNCED.request(now, new=not stays)
 
     # Streamlit keeps this callback as long as the session, so the callback must not hold the trace or the metrics.
     def store() -> None:
-        sent = st.session_state[key].get("choice")
+        message = st.session_state[key].get("choice")
         # The browser does not send `shift`, so keep the session's value.
-        shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
-        shown = shown.or_at(telling.layer, telling.head)
-        if not isinstance(sent, dict) or sent.get("id") != now.sentence:
+        valid_choice = existing(replace(of.from_browser(message), shift=session.attention(of=of).shift))
+        valid_choice = valid_choice.or_at(telling.layer, telling.head)
+        if not isinstance(message, dict) or message.get("id") != now.sentence:
             # These pins belong to a sentence that is no longer shown.
-            shown = shown.unpinned()
-        SYNCED.received(sent, Shown(now.sentence, shown))
+            valid_choice = valid_choice.unpinned()
+        SYNCED.received(message, BrowserState(now.sentence, valid_choice))
         # Changing display settings is not a choice of a head: the next sentence still
         # opens at its most informative head.
-        unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
-        session.store_attention(shown.unchosen() if unchosen else shown, kind)
+        unchosen = not session.attention(of=of).chosen and (valid_choice.layer, valid_choice.head) == (
+            current.layer,
+            current.head,
+        )
+        session.store_attention(valid_choice.unchosen() if unchosen else valid_choice, kind)
 
-    draw(key, asked, store)
-    return chosen
+    draw(key, request, store)
+    return current
 
 
-def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
+def at_clearest_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
     """Return the choice; if the user has not chosen a head, fill in the most informative one."""
-    telling = telling_head(trace, metrics)
+    telling = clearest_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
-def glance(trace: Trace, metrics: HeadMetrics) -> bool:
+def show_small_maps(trace: Trace, metrics: HeadMetrics) -> bool:
     """Show small maps of all heads of one attention kind. If the user clicked one, choose that head and return True."""
     kind = metrics.kind
     opened = draw_browser(
@@ -143,8 +146,8 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     ).open
     if opened is None:
         return False
-    chosen = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
-    session.store_attention(replace(session.attention(), layer=chosen.layer, head=chosen.head))
+    choice = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
+    session.store_attention(replace(session.attention(), layer=choice.layer, head=choice.head))
     return True
 
 

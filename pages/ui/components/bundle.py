@@ -11,7 +11,7 @@ from attention_atlas.browser.scripts import script, style
 from pages.ui.server.document import keep_script
 
 # Streamlit sends this stub with every message to a component. The stub imports the actual script, which browsers cache.
-FETCHED = """
+LOADER_SCRIPT = """
 const script = await import(new URL("{path}", new URL(".", location.href)));
 export default script.default;
 """
@@ -24,4 +24,4 @@ def component(entry: str) -> Any:
         entry: path of the component's module in assets/, without ".js"; the default export is the component.
     """
     name = Path(entry).name
-    return v2.component(name, js=FETCHED.format(path=keep_script(name, script(entry))), css=style(entry) or None)
+    return v2.component(name, js=LOADER_SCRIPT.format(path=keep_script(name, script(entry))), css=style(entry) or None)

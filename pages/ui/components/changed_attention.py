@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attention_atlas.browser.payload import browser_payload
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from attention_atlas.browser.wire import frame
-from pages.ui.components.attention_browser import Shown, drawn_with_choice
+from pages.ui.components.attention_browser import BrowserState, draw_with_choice
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import StateRequest
 from pages.ui.params.attention import AttentionParams
@@ -46,15 +46,15 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
         what: a description of the change.
     """
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
-        data = changed_payload(after, before, asked, what)
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
+        data = changed_payload(after, before, request, what)
         draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
 
-    return drawn_with_choice(before.trace, before.metrics, key, draw)
+    return draw_with_choice(before.trace, before.metrics, key, draw)
 
 
 def attention_editor(
-    after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
+    after: Version, before: Version, key: str, what: str, edits: str, translation: str, changed: Callable[[str], None]
 ) -> AttentionParams:
     """Show the attention maps before and after the user's edits, let the user edit rows, and return the chosen head and
     pins.
@@ -65,44 +65,49 @@ def attention_editor(
         key: the key of the component.
         what: a description of the edits.
         edits: the edits, in URL format.
-        written: the changed model's translation, which is shown above a large map.
+        translation: the changed model's translation, which is shown above a large map.
         changed: called with an untrusted message: the new list of edits, or a text that starts with UNDO.
     """
 
     def edited() -> None:
-        sent = st.session_state[key].get("edited")
-        if isinstance(sent, str):
-            changed(sent)
+        message = st.session_state[key].get("edited")
+        if isinstance(message, str):
+            changed(message)
 
-    def draw(key: str, asked: StateRequest[Shown], store: Callable[[], None]) -> None:
+    def draw(key: str, request: StateRequest[BrowserState], store: Callable[[], None]) -> None:
         draw_editor(
             key=key,
-            data=changed_payload(after, before, asked, what, edits, written),
+            data=changed_payload(after, before, request, what, edits, translation),
             on_choice_change=store,
             on_edited_change=edited,
             width="stretch",
         )
 
-    return drawn_with_choice(before.trace, before.metrics, key, draw)
+    return draw_with_choice(before.trace, before.metrics, key, draw)
 
 
 def changed_payload(
-    after: Version, before: Version, asked: StateRequest[Shown], what: str, edits: str | None = None, written: str = ""
+    after: Version,
+    before: Version,
+    request: StateRequest[BrowserState],
+    what: str,
+    edits: str | None = None,
+    translation: str = "",
 ) -> bytes:
     """Return a message with the attention maps before and after a change.
 
     Args:
         after: the model run with the change.
         before: the model run without the change.
-        asked: the request with the state to show.
+        request: the request with the state to show.
         what: a description of the change.
         edits: the edits, in URL format; None if the user cannot edit.
-        written: the changed model's translation.
+        translation: the changed model's translation.
     """
     messages = [
-        browser_payload(version.trace, version.metrics, vars(asked.state.choice), number=asked.number)
+        browser_payload(version.trace, version.metrics, vars(request.state.choice), number=request.number)
         for version in (after, before)
     ]
     sizes = [len(message) for message in messages]
-    header = {"sizes": sizes, "what": what, "edits": edits, "written": visible(written)}
-    return frame({**header, "experiment": session.carried()}, b"".join(messages))
+    header = {"sizes": sizes, "what": what, "edits": edits, "written": displayable(translation)}
+    return frame({**header, "experiment": session.embedded_experiment()}, b"".join(messages))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import synced_params
 from pages.ui.params.translate import WordParams
@@ -133,30 +133,30 @@ def drawing(
     """
 
     word = session.params(WordParams).within(len(story.source.words), len(story.target.words))
-    asked, chosen = synced_params(KEY, word)
+    request, store_word = synced_params(KEY, word)
     opened = OpenedPage(KEY)
     with saveable(KEY, "The Transformer, with three maps of its attention"):
         draw_diagram(
             key=KEY,
             on_open_change=opened.note,
-            on_params_change=chosen,
+            on_params_change=store_word,
             width="stretch",
             data={
                 "here": "translate",
-                "source": visible(source),
-                "target": visible(target),
+                "source": displayable(source),
+                "target": displayable(target),
                 "layers": dict(layers),
                 "norm": norm,
                 "languages": {"source": languages.source.name, "target": languages.target.name},
                 "kinds": {kind: vars(box) for kind, box in kinds.items()},
                 "story": {**vars(story), "source": vars(story.source), "target": vars(story.target)},
-                "asked": asked,
+                "asked": request,
             },
         )
     return opened
 
 
-def which_part(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
+def show_parts_diagram(part: str, stages: Mapping[str, str], open_stage: Callable[[str], None]) -> None:
     """Show a small diagram of the model's parts, in which the current part is marked.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.charts.saving import save_button
+from pages.ui.charts.downloads import save_button
 from pages.ui.components.bundle import component
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.slides import Slide, SlidesError
@@ -29,7 +29,7 @@ from transformer.values.run import Run
 draw_file = component("figures/experiment_file")
 
 
-def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
+def embed_experiment(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
     """Return the page's experiment, and embed it in all figures that are shown from now on.
 
     Args:
@@ -43,18 +43,18 @@ def carry(runs: CachedRuns, *parts: Run[Any], **named: Run[Any]) -> Experiment:
         model_name(runs.model),
         str(Slide.of(session.page(), address)) if address else "",
         tuple(
-            ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", each) for each in parts), *named.items())
+            ClaimedRun.of(name, run, runs.get(run)) for name, run in (*(("", part) for part in parts), *named.items())
         ),
     )
-    session.carry(experiment.carried())
+    session.set_experiment(experiment.embedded_text())
     return experiment
 
 
 def model_name(model: Any) -> str:
     """Return the name of a model's folder; empty if the model was not loaded from a folder."""
     if isinstance(model, Translator):
-        named = (each.name for each in model_folders().values() if each.path == model.folder)
-        return next(named, model.folder.name if model.folder else "")
+        names = (each.name for each in model_folders().values() if each.path == model.folder)
+        return next(names, model.folder.name if model.folder else "")
     return session.params(LanguageModelParams).model or SHIPPED_LANGUAGE_MODEL
 
 
@@ -89,10 +89,10 @@ def experiment_buttons(runs: CachedRuns, experiment: Experiment, key: str) -> No
             st.caption("Everything is computed again and compared with the recorded numbers.")
 
 
-def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
+def _show_check(runs: CachedRuns, source: Experiment | bytes) -> None:
     """Repeat an experiment, and show whether the numbers are the same, or why they cannot be checked."""
     try:
-        experiment = given if isinstance(given, Experiment) else Experiment.read(given)
+        experiment = source if isinstance(source, Experiment) else Experiment.read(source)
         check_model(experiment, runs.model.version, model_name(runs.model))
         with st.spinner("Computing again …"):
             # Use a new `CachedRuns` with a separate cache, so that everything is computed again.
@@ -100,17 +100,17 @@ def _show_check(runs: CachedRuns, given: Experiment | bytes) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    said = "  \n".join(map(markdown, str(report).splitlines()))
+    lines = "  \n".join(map(markdown, str(report).splitlines()))
     if report.differing:
-        st.error(said, icon=":material/difference:")
+        st.error(lines, icon=":material/difference:")
     else:
-        st.success(said, icon=":material/verified:")
-    if experiment is not given and (page := _page(experiment)):
+        st.success(lines, icon=":material/verified:")
+    if experiment is not source and (page := _page(experiment)):
         st.link_button("Open its page", page, icon=":material/open_in_new:", width="stretch")
 
 
 def _page(experiment: Experiment) -> str:
-    """Return the URL of the experiment's page; empty if an untrusted file does not name a page of this app."""
+    """Return the URL of the experiment's page, or an empty string if the file, which is untrusted, names no page."""
     try:
         return str(Slide.read(experiment.page))
     except SlidesError:

@@ -24,7 +24,7 @@ FONTS = {
 }
 # Colours of Streamlit's grid lines in charts, in the dark and in the light theme.
 GRID = ("#31333f", "#e6eaf1")
-WANTED = "_pdf_wanted"
+PDF_REQUESTED = "_pdf_wanted"
 
 draw_exporter = component("figures/exporter")
 draw_pdf_writer = component("figures/pdf_writer")
@@ -35,11 +35,11 @@ def exporter() -> None:
     """Mount an invisible component that saves the page's figures."""
 
     def want() -> None:
-        st.session_state[WANTED] = True
+        st.session_state[PDF_REQUESTED] = True
 
     with st.container(key="exporter"):
         draw_exporter(key="figure_exporter", data={"colours": colours()}, on_pdf_change=want)
-        if st.session_state.get(WANTED):
+        if st.session_state.get(PDF_REQUESTED):
             draw_pdf_writer(key="pdf_writer", data=fonts())
 
 

@@ -15,32 +15,32 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
-from attention_atlas.browser.wire import with_more
-from pages.ui.charts.compiled import CompiledChart, FilledChart
-from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot
+from attention_atlas.browser.token_labels import displayable
+from attention_atlas.browser.wire import with_fields
+from pages.ui.charts.enlargement import AltairChart, enlarge, enlarge_plot
 from pages.ui.charts.matrix import PICK
+from pages.ui.charts.specification import CompiledChart, FilledChart
 from pages.ui.charts.tables import show_large_table, show_table
 from pages.ui.components.bundle import component
 from pages.ui.layout import roles
 from pages.ui.state import session
 
 draw_menu = component("figures/save_as")
-CLEAR = "rgba(0, 0, 0, 0)"
+TRANSPARENT = "rgba(0, 0, 0, 0)"
 # A chart, or a function that builds one. The argument of the function says whether the chart is large, as in lecture
 # mode; a large chart may show less.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
-FILLING = {"width": "stretch", "height": "stretch"}
+FILL_CONTAINER = {"width": "stretch", "height": "stretch"}
 
 
 def figure_component(entry: str) -> Any:
     """Register a JavaScript component that is a figure; in lecture mode, the component receives `lecture: true`."""
-    drawn = component(entry)
+    draw_component = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
-        if roles.large():
-            data = with_more(data, lecture=True) if isinstance(data, bytes) else {**data, "lecture": True}
-        return drawn(data=data, **options)
+        if roles.is_lecture_mode():
+            data = with_fields(data, lecture=True) if isinstance(data, bytes) else {**data, "lecture": True}
+        return draw_component(data=data, **options)
 
     return draw
 
@@ -67,9 +67,9 @@ def saveable(
                 data={
                     "file": re.sub(r"\W+|_", "-", name),
                     "title": title.partition(";")[0].rstrip(".") + ".",
-                    "sentence": visible(session.quoted() if sentence is None else sentence),
+                    "sentence": displayable(session.quoted_text() if sentence is None else sentence),
                     "label": label,
-                    "experiment": session.carried(),
+                    "experiment": session.embedded_experiment(),
                 },
             )
 
@@ -84,16 +84,16 @@ def show_altair(chart: AnyChart, key: str, alt: str, *, sentence: str | None = N
         sentence: the sentence to quote in a saved file; None for the sentence that the page shows.
         options: more options of `st.altair_chart`.
     """
-    large = roles.large()
+    large = roles.is_lecture_mode()
     if not isinstance(chart, FilledChart | AltairChart):
         chart = chart(large)
     if large:
-        chart = replace(chart, large=True) if isinstance(chart, FilledChart) else enlarged(chart)
-        options = {**options, **FILLING}
+        chart = replace(chart, large=True) if isinstance(chart, FilledChart) else enlarge(chart)
+        options = {**options, **FILL_CONTAINER}
     with saveable(key, alt, sentence=sentence):
-        drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
+        compiled = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
         # Streamlit calls nothing but `to_dict`, so an object with this method is enough.
-        st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
+        st.altair_chart(cast("AltairChart", compiled), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, int], object], **options: Any) -> None:
@@ -111,9 +111,9 @@ def show_clickable(chart: AnyChart, key: str, alt: str, clicked: Callable[[int, 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
     """Show a Plotly figure; the arguments are those of `show_altair`."""
     # Make the background transparent, because Plotly does not always update it when the user changes the theme.
-    figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
-    if roles.large():
-        figure, options = enlarged_plot(figure), {**options, **FILLING}
+    figure.update_layout(paper_bgcolor=TRANSPARENT, plot_bgcolor=TRANSPARENT)
+    if roles.is_lecture_mode():
+        figure, options = enlarge_plot(figure), {**options, **FILL_CONTAINER}
     with saveable(key, alt, sentence=sentence):
         st.plotly_chart(figure, key=key, alt=alt, **options)
 
@@ -130,7 +130,7 @@ def show_figure_table(
         wrapped: the width in pixels of each text column that wraps, by name.
         words: Markdown that replaces the table in lecture mode; if empty, the table is shown.
     """
-    if not roles.large():
+    if not roles.is_lecture_mode():
         show_table(table, key, digits=digits, wrapped=wrapped)
     elif words:
         roles.figure_words().markdown(words)

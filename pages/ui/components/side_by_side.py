@@ -66,14 +66,14 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
         draw_maps(key=key, width="stretch", data={"sides": [_message(one) for one in maps]})
 
 
-def _message(one: Map) -> dict[str, object]:
+def _message(side: Map) -> dict[str, object]:
     return {
-        "title": one.title,
-        "rows": one.rows,
-        "columns": one.columns,
-        "scale": one.scale,
-        "measure": one.measure,
-        "axes": dict(zip(("from", "to"), one.axes or titles(one.words), strict=True)),
-        "values": rounded(one.values).ravel().tolist(),
-        "masked": (~one.mask).ravel().astype(int).tolist(),
+        "title": side.title,
+        "rows": side.rows,
+        "columns": side.columns,
+        "scale": side.scale,
+        "measure": side.measure,
+        "axes": dict(zip(("from", "to"), side.axes or titles(side.words), strict=True)),
+        "values": rounded(side.values).ravel().tolist(),
+        "masked": (~side.mask).ravel().astype(int).tolist(),
     }

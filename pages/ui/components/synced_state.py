@@ -56,7 +56,7 @@ class SyncedState(Generic[S]):
         st.session_state[self.key] = request, state
         return request
 
-    def received(self, sent: Any, state: S) -> None:
+    def received(self, message: Any, state: S) -> None:
         """Record that the user changed the component's state.
 
         A message that does not answer the last request is ignored. If the browser has not received that request, the
@@ -64,11 +64,11 @@ class SyncedState(Generic[S]):
         makes a new one.
 
         Args:
-            sent: the untrusted message from the component.
+            message: the untrusted message from the component.
             state: the new state, as parsed from the message.
         """
         request, _ = st.session_state.get(self.key, (None, None))
-        if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
+        if request is not None and isinstance(message, Mapping) and message.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
@@ -85,14 +85,14 @@ def synced_params(key: str, params: Params) -> tuple[dict[str, Any], Callable[[]
     """
     synced: SyncedState[Params] = SyncedState(f"_{key}_params")
     stays = session.was_drawn(key) and synced.shown == params
-    asked = synced.request(params, new=not stays)
+    request = synced.request(params, new=not stays)
 
     def store() -> None:
-        sent = st.session_state[key].get("params")
-        session.store(type(params).from_browser(sent))
-        synced.received(sent, session.params(type(params)))
+        message = st.session_state[key].get("params")
+        session.store(type(params).from_browser(message))
+        synced.received(message, session.params(type(params)))
 
-    return {"number": asked.number, "params": vars(params)}, store
+    return {"number": request.number, "params": vars(params)}, store
 
 
 def _new_number() -> int:

@@ -25,7 +25,7 @@ def text_box(
     button: str,
     help: str = "",
     primary: bool = False,
-    asked: int = 0,
+    request: int = 0,
     belongs: str = "",
 ) -> None:
     """Show a text box with a button. Pressing Enter clicks the button.
@@ -39,7 +39,7 @@ def text_box(
         button: the label of the button.
         help: the tooltip of the box.
         primary: whether the button is the page's primary button.
-        asked: a request number; if it grows, the box shows `text`, even while the user types.
+        request: a request number; if it grows, the box shows `text`, even while the user types.
         belongs: the context of the typed text; if it changes, the box discards the typed text.
     """
 
@@ -55,7 +55,7 @@ def text_box(
         data={
             "name": key,
             "text": text,
-            "asked": asked,
+            "asked": request,
             "belongs": belongs,
             "label": label,
             "placeholder": placeholder,

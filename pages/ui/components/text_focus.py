@@ -7,7 +7,7 @@ from pages.ui.components.bundle import component
 draw_focus = component("text_focus/text_focus")
 
 
-def ask_for_a_word(label: str, text: str) -> None:
+def focus_last_word(label: str, text: str) -> None:
     """Move the focus to a text box and select its last word; do this only once for each text.
 
     Args:

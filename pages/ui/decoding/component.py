@@ -11,7 +11,13 @@ import streamlit as st
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import forget_visited, ids_of, use_on_all_pages, visited_translations, written_by
+from pages.ui.decoding.visited_translations import (
+    decoded_text,
+    forget_visited,
+    ids_of,
+    use_on_all_pages,
+    visited_translations,
+)
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
@@ -49,12 +55,12 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         params: the parameters that produced the translation.
     """
     model, choice, given = reading.translator, reading.choice("cross"), reading.given
-    written, own = written_by(traced), ids_of(reading.own.predicted_tokens)
+    decoded, own_ids = decoded_text(traced), ids_of(reading.own.predicted_tokens)
 
-    def message(asked: dict[str, Any]) -> bytes:
+    def message(request: dict[str, Any]) -> bytes:
         visited = visited_translations(reading, traced, params)
         head = choice.layer, choice.head
-        return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
+        return decoding_payload(traced, visited, params, model.tokenizer, request, head, reading.languages)
 
     # Streamlit keeps callbacks as long as the session, so they must not hold a trace.
     def restarted() -> None:
@@ -72,7 +78,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         # With `search`, the page ignores a translation supplied by the user, so set it only if there is one.
         store=lambda params: session.store(replace(params, search=params.search and given)),
         restart=restarted,
-        read=lambda: use_on_all_pages(written, own, params, model.tokenizer),
+        read=lambda: use_on_all_pages(decoded, own_ids, params, model.tokenizer),
     )
 
 
@@ -110,21 +116,21 @@ def draw_decoding(
     session.note_head(choice)
     sight = DecodingView(params, choice.layer, choice.head)
     stays = session.was_drawn(key) and SYNCED.shown == sight
-    asked = SYNCED.request(sight, new=not stays)
+    request = SYNCED.request(sight, new=not stays)
 
     def chosen() -> None:
-        sent = st.session_state[key].get("params")
-        store(type(params).from_browser(sent).within(tokenizer.size, tokenizer.symbols))
-        seen = type(choice).from_browser(sent).within(layers, heads).or_at(choice.layer, choice.head)
-        if (seen.layer, seen.head) != (choice.layer, choice.head):
+        message = st.session_state[key].get("params")
+        store(type(params).from_browser(message).within(tokenizer.size, tokenizer.symbols))
+        view = type(choice).from_browser(message).within(layers, heads).or_at(choice.layer, choice.head)
+        if (view.layer, view.head) != (choice.layer, choice.head):
             before = session.attention(of=type(choice))
-            session.store_attention(replace(before, layer=seen.layer, head=seen.head))
-        SYNCED.received(sent, DecodingView(session.params(type(params)), seen.layer, seen.head))
+            session.store_attention(replace(before, layer=view.layer, head=view.head))
+        SYNCED.received(message, DecodingView(session.params(type(params)), view.layer, view.head))
 
     def typed() -> None:
-        found = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))
-        if found is not None:
-            store(found)
+        typed_params = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))
+        if typed_params is not None:
+            store(typed_params)
 
     def restarted() -> None:
         restart()
@@ -145,7 +151,7 @@ def draw_decoding(
             on_typed_change=typed,
             on_restart_change=restarted,
             on_read_change=read,
-            data=message({"number": asked.number, "params": asked.state.to_browser()}),
+            data=message({"number": request.number, "params": request.state.to_browser()}),
         )
 
 

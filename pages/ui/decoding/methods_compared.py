@@ -48,11 +48,11 @@ def show_methods_compared(reading: Reading) -> None:
         },
     }
     with part:
-        found = {
+        translations = {
             name: reading.runs.get(TranslationRun(reading.trace.source_text, settings))
             for name, settings in methods.items()
         }
-        table = comparison(found, reading.languages.target.name)
+        table = comparison(translations, reading.languages.target.name)
         draw_table(
             table,
             "ways_table",
@@ -79,11 +79,11 @@ def show_methods_compared(reading: Reading) -> None:
         )
 
 
-def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
+def comparison(translations: dict[str, Translation], target: str) -> pd.DataFrame:
     """Return a table of translations with one row per decoding method.
 
     Args:
-        found: the translations, by method.
+        translations: the translations, by method.
         target: the target language, used as column heading.
     """
     return pd.DataFrame(
@@ -96,6 +96,6 @@ def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
                 "tokens": len(each.tokens),
                 "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
             }
-            for name, each in found.items()
+            for name, each in translations.items()
         ]
     )

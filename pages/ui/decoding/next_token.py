@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.token_labels import bare, entry_label
-from pages.ui.bets.bet import Bet, Settled, settled
+from attention_atlas.browser.labels import disambiguate
+from attention_atlas.browser.token_labels import entry_label, label_without_space
+from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth
 from pages.ui.reading.sentence import Reading
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
@@ -24,18 +24,20 @@ def of_trace(trace: Trace, tokenizer: TextVocabulary) -> Bet:
     step = int(trace.entropy.argmax())
     span = trace.predicted_tokens[step].span
     before = trace.target_text[: span[0]].strip() if span is not None else trace.target_text
-    labels = (bare(entry_label(tokenizer, token)) for token in trace.candidate_ids[step, : COUNT + 1].tolist())
-    first, *others = disambiguated(labels)
+    labels = (
+        label_without_space(entry_label(tokenizer, token)) for token in trace.candidate_ids[step, : COUNT + 1].tolist()
+    )
+    first, *others = disambiguate(labels)
     probability = dict(zip((first, *others), np.exp(trace.candidate_log_probs[step]).tolist(), strict=False))
     choices = tuple(sorted(others, key=str.casefold))
     shares = tuple(probability[name] for name in choices)
 
-    def settle() -> Settled:
+    def settle() -> BetAnswer:
         reason = (
             f"The model gives “{first}” {probability[first]:.0%} and “{others[0]}” {probability[others[0]]:.0%}; next "
             f"comes “{others[1]}” with {probability[others[1]]:.0%}."
         )
-        return settled(choices, shares, reason, shares)
+        return answer_of_worth(choices, shares, reason, shares)
 
     begins = f"After “{before}”" if before else "At first"
     return Bet(f"{begins}, the model finds “{first}” most likely. Which token is second most likely?", choices, settle)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import entry_label, token_label, visible
+from attention_atlas.browser.token_labels import displayable, entry_label, token_label
 from attention_atlas.browser.wire import codes, pack
-from pages.ui.decoding.visited import Visited, decoded
+from pages.ui.decoding.visited_translations import VisitedTranslation, decoding_fields
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages
@@ -19,15 +19,15 @@ from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import HypothesisState, SearchTree, TracedTranslation
 
 # Short descriptions of the decoding methods.
-HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
+METHOD_NAMES = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
 def decoding_payload(
     traced: TracedTranslation,
-    visited: Sequence[Visited],
+    visited: Sequence[VisitedTranslation],
     params: DecodingParams,
     tokenizer: TextVocabulary,
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
     head: tuple[int, int],
     languages: Languages,
 ) -> bytes:
@@ -41,7 +41,7 @@ def decoding_payload(
         visited: all decoded texts that the user has viewed.
         params: the parameters that produced `traced`.
         tokenizer: provides the token labels.
-        asked: the state that the browser should show, and the number of the request.
+        request: the state that the browser should show, and the number of the request.
         head: the layer and head to show at a node of the beam-search tree.
         languages: the model's source and target languages.
     """
@@ -49,11 +49,11 @@ def decoding_payload(
     layers, heads = trace.decoder.shape[:2]
     before = first_row(traced)
     texts = trace.source_text, trace.target_text
-    identity = repr((texts, traced.translation.tokens, decoded(params))).encode("utf-8", "surrogatepass")
+    identity = repr((texts, traced.translation.tokens, decoding_fields(params))).encode("utf-8", "surrogatepass")
     header = {
         "id": f"{zlib.crc32(identity):08x}",
-        "asked": asked,
-        "params": decoded(params),
+        "asked": request,
+        "params": decoding_fields(params),
         "layers": layers,
         "heads": heads,
         "before": before,
@@ -109,8 +109,11 @@ def _step(traced: TracedTranslation, step: int, tokenizer: TextVocabulary) -> di
         "forced": step < len(traced.translation.prefix),
         "candidates": _candidates(trace.candidate_ids[row], trace.candidate_log_probs[row], tokenizer),
         "layers": [
-            {"candidates": _candidates(ids[step], log_probs[step], tokenizer), "logProb": round(float(taken[step]), 6)}
-            for ids, log_probs, taken in zip(lens.candidate_ids, lens.candidate_log_probs, lens.taken, strict=True)
+            {
+                "candidates": _candidates(ids[step], log_probs[step], tokenizer),
+                "logProb": round(float(chosen_id[step]), 6),
+            }
+            for ids, log_probs, chosen_id in zip(lens.candidate_ids, lens.candidate_log_probs, lens.taken, strict=True)
         ],
     }
 
@@ -122,11 +125,15 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
     # Do not decode the forced tokens alone, because a later token may complete the last character.
     spans = [token.span for token in traced.translation.tokens[: len(forced)] if token.span]
     text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
-    return {"text": visible(text), "count": len(forced), "given": not params.forced}
+    return {"text": displayable(text), "count": len(forced), "given": not params.forced}
 
 
 def _visited(
-    other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: TextVocabulary
+    other: VisitedTranslation,
+    first: VisitedTranslation,
+    traced: TracedTranslation,
+    params: DecodingParams,
+    tokenizer: TextVocabulary,
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.tokens[:parts])
@@ -138,13 +145,15 @@ def _visited(
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.tokens)
     return {
-        "common": visible(common),
-        "own": visible(other.text[len(common) :]),
+        "common": displayable(common),
+        "own": displayable(other.text[len(common) :]),
         "count": len(other.tokens),
         "logProb": round(other.log_prob, 6),
-        "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
+        "how": "given"
+        if given
+        else METHOD_NAMES[used.method].format(**decoding_fields(used)) + (", forced" if used.forced else ""),
         "parts": None if other is first else min(parts, len(other.tokens) - 1),
-        "params": decoded(other.params),
+        "params": decoding_fields(other.params),
         "current": current,
         "read": other.read,
     }
@@ -157,25 +166,26 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
         tree: the tree of a beam search.
         size: the beam size, and the maximum number of pruned hypotheses per step.
     """
-    shown = []
+    nodes = []
     pruned: dict[int, int] = {}
     for index, node in enumerate(tree.nodes):
         if node.fate == HypothesisState.PRUNED:
             pruned[node.step] = pruned.get(node.step, 0) + 1
             if pruned[node.step] > size:
                 continue
-        shown.append(index)
-    return shown
+        nodes.append(index)
+    return nodes
 
 
 def _tree(tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, head: tuple[int, int]) -> dict[str, Any]:
-    shown = shown_nodes(tree, params.beam_size)
-    place = {index: number for number, index in enumerate(shown)}
-    nodes = [tree.nodes[index] for index in shown]
+    indices = shown_nodes(tree, params.beam_size)
+    place = {index: number for number, index in enumerate(indices)}
+    nodes = [tree.nodes[index] for index in indices]
     rows = None
     if 0 < params.node <= len(nodes):
         decoder, cross = (
-            rows[head] if params.show == "head" else rows.mean((0, 1)) for rows in tree.rows(shown[params.node - 1])
+            rows[head] if params.show == "head" else rows.mean((0, 1))
+            for rows in tree.attention(indices[params.node - 1])
         )
         whose = f"layer {head[0] + 1}, head {head[1] + 1}" if params.show == "head" else "mean of all heads"
         rows = {

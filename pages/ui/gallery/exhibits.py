@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import isolated, visible
+from attention_atlas.browser.token_labels import displayable, isolate
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import GALLERY
+from pages.ui.measurements.recordings import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.analysis.heads.gallery import DOES, MARGIN, Example, Exhibit, Gallery
+from transformer.analysis.heads.gallery import MARGIN, MIN_TASK_SHARE, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
@@ -39,49 +39,50 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         translator: the model.
     """
     languages = translator.languages
-    found = [each for each in gallery.exhibits if each.does_it]
+    exhibits = [each for each in gallery.exhibits if each.passes]
     key = "gallery"
 
     def clicked() -> None:
-        st.session_state[CLICKED] = place(st.session_state[key].get("open"), found)
+        st.session_state[CLICKED] = find_example(st.session_state[key].get("open"), exhibits)
 
     with main_figure(), saveable("gallery", "What individual heads of this model do", sentence=""):
         draw_gallery(
             key=key,
             on_open_change=clicked,
             width="stretch",
-            data={"exhibits": [card(each, languages) for each in found]},
+            data={"exhibits": [exhibit_data(each, languages) for each in exhibits]},
         )
     opened = st.session_state.pop(CLICKED, None)
     if opened is not None:
         exhibit, example = opened
-        st.switch_page(PAGES[exhibit.kind].path, query_params=address(exhibit, example))
-    missing = [each for each in gallery.exhibits if not each.does_it]
+        st.switch_page(PAGES[exhibit.kind].path, query_params=head_address(exhibit, example))
+    missing = [each for each in gallery.exhibits if not each.passes]
     if not gallery.exhibits:
         st.info("There is nothing to show: no translation ended within the length limit.")
     if missing:
-        st.caption(f"Not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
+        st.caption(f"Not found: {'; '.join(_describe_missing(each, languages) for each in missing)}.")
     st.caption(
         f"`{GALLERY.beside(translator).command}` computes this page from {gallery.sentences} sentences. Where a head "
-        f"should look is decided from the text alone. A card needs a head with {DOES:.0%} of its attention there. "
-        f"If the card does not show a general rule, this share must also be {MARGIN:.0%} above what general rules "
-        "explain."
+        f"should look is decided from the text alone. A card needs a head with {MIN_TASK_SHARE:.0%} of its attention "
+        f"there. If the card does not show a general rule, this share must also be {MARGIN:.0%} above what general "
+        "rules explain."
     )
 
 
-def _not_found(exhibit: Exhibit, languages: Languages) -> str:
+def _describe_missing(exhibit: Exhibit, languages: Languages) -> str:
     """Return Markdown that states that no head has a certain behaviour, and how close the best head comes."""
     rule = ""
-    if exhibit.rule and exhibit.share >= DOES:
-        title = markdown(TASK[exhibit.rule].described(languages)[0])
+    if exhibit.rule and exhibit.share >= MIN_TASK_SHARE:
+        title = markdown(TASK[exhibit.rule].title_and_meaning(languages)[0])
         rule = f", of which its general rule, “{title}”, explains {exhibit.explained:.0%}"
     return (
-        f"{markdown(TASK[exhibit.task].described(languages)[0])} (at most {exhibit.share:.0%} of a head's attention, "
-        f"in {PAGES[exhibit.kind].title.lower()}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}{rule})"
+        f"{markdown(TASK[exhibit.task].title_and_meaning(languages)[0])} (at most {exhibit.share:.0%} of a head's "
+        f"attention, in {PAGES[exhibit.kind].title.lower()}, "
+        f"{HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}{rule})"
     )
 
 
-def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
+def find_example(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
     """Return the exhibit and example that an untrusted browser message names; None if the message is invalid.
 
     If the message names no example, return the exhibit's best one.
@@ -94,9 +95,9 @@ def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] |
     return exhibits[number], exhibits[number].examples[at]
 
 
-def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
+def head_address(exhibit: Exhibit, example: Example) -> dict[str, str]:
     """Return URL parameters that open an exhibit's head on an example sentence, with the linked words pinned."""
-    chosen = replace(
+    params = replace(
         session.attention(),
         layer=exhibit.layer,
         head=exhibit.head,
@@ -105,15 +106,15 @@ def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
         rows=example.rows,
         columns=example.columns,
     )
-    return session.address_of(example.text, exhibit.kind, chosen)
+    return session.address_of(example.text, exhibit.kind, params)
 
 
-def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
+def exhibit_data(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
     """Return an exhibit as data for the JavaScript component."""
-    (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
+    (title, meaning), page = TASK[exhibit.task].title_and_meaning(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
-        return f"{page.address}?{urlencode(address(exhibit, example))}"
+        return f"{page.address}?{urlencode(head_address(exhibit, example))}"
 
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
     explained = "" if TASK[exhibit.task].general else f"; its general rules explain at most {exhibit.explained:.0%}"
@@ -123,19 +124,19 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         "head": {"label": head, "href": href(exhibit.examples[0])},
         "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (average "
         f"head of this kind: {exhibit.everyone:.0%}{explained}).",
-        "examples": [{**sentence(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
+        "examples": [{**example_data(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
     }
 
 
-def shown(label: str) -> str:
+def visible_text(label: str) -> str:
     """Return a label as shown to users; a single space is shown as a visible character."""
-    return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
+    return VISIBLE_SPACE if label == SPACE_MARK else displayable(label)
 
 
-def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
+def example_data(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
     """Return an example sentence as data for the JavaScript component: the attending word, and each word's weight."""
-    labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
-    read, written = shown(example.read), shown(example.written)
+    labels = [visible_text(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
+    read, written = visible_text(example.read), visible_text(example.written)
     if exhibit.kind == "encoder":
         before, looking, after = "", read, " looks at"
     elif exhibit.task == "alignment_read":
@@ -145,7 +146,7 @@ def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[s
     else:
         before, looking, after = "before it writes ", "the end", ", it looks at"
     aim, weight = labels[example.looked_at], example.weights[example.looked_at]
-    translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolated(example.target)}"
+    translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolate(example.target)}"
     return {
         "label": f"{before}{looking}{after} {aim} with {weight:.2f}: {example.text}",
         "before": before,
@@ -156,5 +157,5 @@ def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[s
             {"label": label, "weight": share, "aim": number == example.looked_at}
             for number, (label, share) in enumerate(zip(labels, example.weights, strict=True))
         ],
-        "about": f"{weight:.2f} on “{isolated(aim)}”.{translation}",
+        "about": f"{weight:.2f} on “{isolate(aim)}”.{translation}",
     }

@@ -12,7 +12,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind, preset
+from pages.ui.state.bind import preset, segments
 from transformer.values.trace import Kind, Trace
 
 
@@ -29,21 +29,14 @@ def pick_kind(
     """
     chosen = shown_kind(kinds, of)
     if len(kinds) > 1:
-        st.segmented_control(
-            "Kind of attention",
-            kinds,
-            format_func=titles.__getitem__,
-            required=True,
-            **bind(of, "kind", value=chosen),
-            **options,
-        )
+        segments("Kind of attention", {kind: titles[kind] for kind in kinds}, of, "kind", value=chosen, **options)
     return chosen
 
 
 def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
     """Return the attention kind that the user chose; the model's first kind if the model lacks the chosen one."""
-    chosen = session.params(of).kind
-    return chosen if chosen in kinds else kinds[0]
+    kind = session.params(of).kind
+    return kind if kind in kinds else kinds[0]
 
 
 def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:

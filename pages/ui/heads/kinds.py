@@ -99,7 +99,7 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
-def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
+def head_markdown_link(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: int | None = None) -> str:
     """Return a head's name as a Markdown link.
 
     The link opens a new browser tab, so that the current page keeps what it has computed.
@@ -110,12 +110,12 @@ def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS, row: i
         maps: the pages that show the model's attention maps.
         row: the 0-based row to pin instead of the user's pins; None keeps the user's pins.
     """
-    chosen, pins = maps.at(layer, head), session.params(PinParams)
+    params, pins = maps.at(layer, head), session.params(PinParams)
     if row is not None and maps.params is AttentionParams:
         pins = pins.pinned(kind, (row,), ())
     elif row is not None:
-        chosen = replace(chosen, rows=(row,), columns=())
-    address = session.page_address(chosen, pins, *maps.also(kind))
+        params = replace(params, rows=(row,), columns=())
+    address = session.page_address(params, pins, *maps.also(kind))
     if not address:
         return head_title(kind, layer, head)
     return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"
@@ -138,7 +138,7 @@ def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: 
         open_head(kind, layer, head, maps)
 
 
-def chart_of_heads(
+def show_heads_chart(
     chart: AnyChart,
     kind: Kind | None,
     key: str,

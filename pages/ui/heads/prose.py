@@ -30,7 +30,7 @@ def prose(
     """
     if not parts:
         return
-    sent = [
+    parts_data = [
         part
         if isinstance(part, str)
         else {**asdict(part), "text": str(part), "page": maps.pages[part.kind].address, "prefix": maps.params.PREFIX}
@@ -38,15 +38,15 @@ def prose(
     ]
 
     def clicked() -> None:
-        sent = st.session_state[key].get("open")
-        chosen = maps.params.from_browser(sent)
-        if chosen.chosen and sent.get("kind") in maps.pages:
-            session.store_attention(maps.at(chosen.layer, chosen.head))
-            maps.prepare(sent["kind"])
-            st.session_state[CLICKED] = sent["kind"]
+        parts_data = st.session_state[key].get("open")
+        choice = maps.params.from_browser(parts_data)
+        if choice.chosen and parts_data.get("kind") in maps.pages:
+            session.store_attention(maps.at(choice.layer, choice.head))
+            maps.prepare(parts_data["kind"])
+            st.session_state[CLICKED] = parts_data["kind"]
             if opened is not None:
                 opened()
 
-    draw_prose(key=key, data={"parts": sent}, on_open_change=clicked, width="stretch")
+    draw_prose(key=key, data={"parts": parts_data}, on_open_change=clicked, width="stretch")
     if CLICKED in st.session_state:
         st.switch_page(maps.pages[st.session_state.pop(CLICKED)].path)

@@ -6,11 +6,20 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, INK, LEGEND, PICK
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import AXIS, INK, PICK
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.how_it_came_about.question import PathQuestion
-from pages.ui.how_it_came_about.tables import GROUPS, bias_index, bias_table, column_centres, column_of, drawn_nodes
+from pages.ui.how_it_came_about.tables import (
+    GROUPS,
+    NODE_SPACING,
+    bias_index,
+    bias_table,
+    column_centres,
+    column_of,
+    drawn_nodes,
+)
 from pages.ui.text.number_format import typeset
 from transformer.attribution.graph import AttributionGraph, PrunedGraph
 
@@ -19,17 +28,21 @@ SHAPES = ("square", "circle", "circle", "circle", "diamond", "triangle-up", "squ
 # Number of points in the curve of an edge.
 STEPS = 25
 # Possible heights of an edge's curve, the most preferred first.
-BOWS = (0.0, 0.3, -0.3, 0.6, -0.6)
+BENDS = (0.0, 0.3, -0.3, 0.6, -0.6)
+# Space at the left and right edge, in units of x.
+MARGIN = 0.7
+# Width of a node with a label such as "5.6" beside it, and width below which the legend has two columns, in pixels.
+LABEL, NARROW = 32, 500
 FOR, AGAINST = "for", "against"
 # Axis title that explains the labels of heads.
 LABELS = "layer (5.6: head 6 of layer 5)"
 # Column titles of effects in logits. An effect is what a path adds and what cutting the path removes.
-ADDS, ADDED = "adds, predicted", "adds, measured"
+PREDICTED_EFFECT, MEASURED_EFFECT = "adds, predicted", "adds, measured"
 
 
 def graph_chart(
     graph: AttributionGraph,
-    drawn: PrunedGraph,
+    pruned: PrunedGraph,
     question: PathQuestion,
     nodes: pd.DataFrame,
     paths: pd.DataFrame,
@@ -43,34 +56,33 @@ def graph_chart(
 
     Args:
         graph: the attribution graph.
-        drawn: the part of the graph to draw.
+        pruned: the part of the graph to draw.
         question: the predicted token to explain, and the labels of all tokens.
         nodes: a table made by `node_table`.
         paths: a table made by `path_table`, to which a column of measured effects may be added.
         picked: the 0-based number of the highlighted edge.
     """
     # Number the paths from 1, then the edges from bias nodes, which cannot be cut.
-    biases = bias_table(graph, drawn, question)
+    biases = bias_table(graph, pruned, question)
     ends = [
-        *((graph.senders[edge], graph.receivers[edge]) for edge in drawn.edges),
-        *((bias_index(graph, graph.nodes[index]), index) for index in drawn.biased),
+        *((graph.senders[edge], graph.receivers[edge]) for edge in pruned.edges),
+        *((bias_index(graph, graph.nodes[index]), index) for index in pruned.biased),
     ]
-    shown = _curves(ends, nodes)
+    curves = _curves(ends, nodes)
     paths = pd.concat((paths, biases), ignore_index=True)
     measured = paths.reindex(columns=["measured"]).measured
     drawn_effect = measured.fillna(paths.predicted)
     signs = [f"{sign}, {'measured' if measured.notna().any() else 'predicted'}" for sign in (FOR, AGAINST)]
-    told = paths.assign(
+    tooltips = paths.assign(
         path=range(1, len(paths) + 1),
-        dashed=np.arange(len(paths)) >= len(drawn.edges),
+        dashed=np.arange(len(paths)) >= len(pruned.edges),
         size=drawn_effect.abs(),
         sign=np.where(drawn_effect >= 0, *signs),
         effect=[typeset(each, "+.3f") for each in paths.predicted],
         cut=["not cut" if np.isnan(each) else typeset(each, "+.3f") for each in measured],
     )
-    shown = shown.merge(told.drop(columns=["predicted"]), on="path")
-    blue, orange = PALETTE["pair"]
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - 0.7, nodes.x.max() + 0.7]))
+    curves = curves.merge(tooltips.drop(columns=["predicted"]), on="path")
+    across = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[nodes.x.min() - MARGIN, nodes.x.max() + MARGIN]))
     layers = range(1, int(nodes.y.max()))
     up = alt.Y(
         "y:Q",
@@ -81,9 +93,12 @@ def graph_chart(
         ),
     )
     tooltip = ["from:N", "to:N"]
-    tooltip += [alt.Tooltip(f"{name}:N", title=title) for name, title in (("effect", ADDS), ("cut", ADDED))]
+    tooltip += [
+        alt.Tooltip(f"{name}:N", title=title)
+        for name, title in (("effect", PREDICTED_EFFECT), ("cut", MEASURED_EFFECT))
+    ]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line(cursor="pointer")
         .encode(
             x=across,
@@ -95,17 +110,15 @@ def graph_chart(
             strokeDash=alt.StrokeDash(
                 "dashed:N", scale=alt.Scale(domain=[False, True], range=[[1, 0], [3, 4]]), legend=None
             ),
-            color=alt.Color(
-                "sign:N",
-                scale=alt.Scale(domain=signs, range=[blue, orange]),
-                legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"}),
-            ),
+            color=series_colour("sign", dict(zip(signs, PALETTE["pair"], strict=True)), orient="top"),
             opacity=alt.OpacityValue(0.6, condition={"test": f"datum.path == {picked + 1}", "value": 1.0}),
         )
         .add_params(alt.selection_point(name=PICK, fields=["path"], toggle=False))
     )
-    heads = PALETTE["heads"]
+    colours = [PALETTE["heads"][at] for at in (6, 0, 2, 3, 5, 4, 1)]
     places = {"token": 1, "biases": 1, "prediction": 2}
+    xs, ys = nodes.x.to_numpy(), nodes.y.to_numpy()
+    near = np.equal.outer(ys, ys) & (np.abs(np.subtract.outer(xs, xs)) < 1.5 * NODE_SPACING)
     # Token and bias nodes have no incoming edges, so their values are not sums.
     marks = alt.Chart(
         nodes.assign(
@@ -117,24 +130,32 @@ def graph_chart(
                 )
             ],
             end=[places.get(group, 0) for group in nodes.group],
+            in_row=near.sum(axis=1) > 1,
         )
     ).encode(x=across, y=up)
     points = marks.mark_point(filled=True, size=150, opacity=1).encode(
-        color=alt.Color(
-            "group:N",
-            scale=alt.Scale(domain=list(GROUPS), range=[heads[at] for at in (6, 0, 2, 3, 5, 4, 1)]),
-            legend=alt.Legend(title=None, symbolLimit=0, columns=7, **LEGEND),
+        color=series_colour(
+            "group",
+            dict(zip(GROUPS, colours, strict=True)),
+            symbolLimit=0,
+            columns=alt.expr(f"width < {NARROW} ? 2 : 7"),
         ),
         shape=alt.Shape("group:N", scale=alt.Scale(domain=list(GROUPS), range=list(SHAPES)), legend=None),
         tooltip=["node:N", alt.Tooltip("told:N", title="value, logits"), alt.Tooltip("parts:N", title="the sum of")],
     )
     below = marks.transform_filter("datum.end == 1").mark_text(dy=17, fontSize=13)
     above = marks.transform_filter("datum.end == 2").mark_text(dy=-15, fontSize=14, fontWeight="bold")
-    beside = marks.transform_filter("datum.end == 0").mark_text(dx=9, align="left", fontSize=11)
+    # Labels in a row of heads are upright if neighbouring heads are closer than LABEL.
+    close = f"{NODE_SPACING / (nodes.x.max() - nodes.x.min() + 2 * MARGIN)} * width < {LABEL}"
+    beside = (
+        marks.transform_filter("datum.end == 0")
+        .mark_text(dx=9, align="left", fontSize=11)
+        .encode(angle=alt.AngleValue(0, condition={"test": f"datum.in_row && {close}", "value": 270}))
+    )
     names = (each.encode(text="short:N", color=alt.value("currentColor")) for each in (below, above, beside))
-    unseen = _unseen_tokens(graph, drawn, question, across, up)
+    unseen = _unattached_labels(graph, pruned, question, across, up)
     return (
-        layered(lines, points, *names, unseen)
+        layer_charts(lines, points, *names, unseen)
         .resolve_scale(color="independent")
         .properties(height=520, usermeta={"embedOptions": {"renderer": "svg"}})
         .configure_axis(**INK)
@@ -154,7 +175,7 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
                 {
                     "path": number,
                     "x": start.x + (end.x - start.x) * at - bend * np.sin(np.pi * at),
-                    "y": start.y + (end.y - start.y) * at + _bow(start, end, nodes) * np.sin(np.pi * at),
+                    "y": start.y + (end.y - start.y) * at + _bend(start, end, nodes) * np.sin(np.pi * at),
                     "step": range(STEPS),
                 }
             )
@@ -162,21 +183,21 @@ def _curves(ends: list[tuple[int, int]], nodes: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(curves or [pd.DataFrame(columns=["path", "x", "y", "step"])])
 
 
-def _bow(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
+def _bend(start: pd.Series, end: pd.Series, nodes: pd.DataFrame) -> float:
     """Return the height of the curve that lets an edge between two tokens avoid all nodes in between."""
     passed = nodes[(nodes.x > min(start.x, end.x) + 0.01) & (nodes.x < max(start.x, end.x) - 0.01)]
     if abs(end.x - start.x) < 1 or passed.empty:
         return 0.0
     way = ((passed.x - start.x) / (end.x - start.x)).to_numpy()
     gaps = passed.y.to_numpy() - start.y - (end.y - start.y) * way
-    return max(BOWS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
+    return max(BENDS, key=lambda bow: min(0.2, abs(gaps - bow * np.sin(np.pi * way)).min()))
 
 
-def _unseen_tokens(
-    graph: AttributionGraph, drawn: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
+def _unattached_labels(
+    graph: AttributionGraph, pruned: PrunedGraph, question: PathQuestion, across: alt.X, up: alt.Y
 ) -> alt.Chart:
     """Return a chart layer that labels the columns of tokens without a node."""
-    nodes = drawn_nodes(graph, drawn)
+    nodes = drawn_nodes(graph, pruned)
     seen = {column_of(node) for node in nodes if node.kind in ("token", "bias")}
     table = pd.DataFrame(
         [

@@ -7,20 +7,20 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
-from pages.ui.heads.kinds import linked_head
-from pages.ui.how_it_came_about.drawing import ADDED, ADDS, graph_chart
+from pages.ui.heads.kinds import head_markdown_link
+from pages.ui.how_it_came_about.drawing import MEASURED_EFFECT, PREDICTED_EFFECT, graph_chart
 from pages.ui.how_it_came_about.question import PathQuestion, pick_question
 from pages.ui.how_it_came_about.tables import bias_table, node_table, path_table
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.measuring import measured, offer_measuring
-from pages.ui.measured.recorded import PATHS
+from pages.ui.measurements.local_measurement import model_record, offer_measurement
+from pages.ui.measurements.recordings import PATHS
 from pages.ui.params.how_it_came_about import GraphParams
 from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.runs.page_end import PageEnd
@@ -30,60 +30,63 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.ablation.estimate import rank_correlation
-from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, pruned
+from transformer.attribution.graph import AttributionGraph, Path, PrunedGraph, prune
+from transformer.measurements.paths import PathStatistics, path_statistics
 from transformer.running.runs.graph import GraphRun, PathEffectsRun
-from transformer.surveys.paths import PathStatistics, path_statistics
 
 
 def show_graph(reading: TracedReading) -> None:
     """Show the graph, one path that the user can cut, and the conclusions that the measurements allow."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    # Keep the controls and the text in as little height as possible, because the graph is tall.
+    top = st.container(gap="xsmall")
+    with top.container(horizontal=True, vertical_alignment="bottom"):
         question = pick_question(reading)
         st.number_input("Maximum nodes", step=5, width=140, **bind_number(GraphParams, "most"))
+        place = st.container(width="content")
     try:
-        experiment = carry(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
+        experiment = embed_experiment(reading.runs, graph_run := GraphRun(reading.details_run, question.target))
         graph = reading.runs.get(graph_run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         raise PageEnd from None
     params = session.params(GraphParams)
-    drawn = pruned(graph, params.most)
-    nodes, paths = node_table(graph, drawn, question), path_table(graph, drawn, question)
-    ends = graph.paths(drawn.edges)
+    pruned = prune(graph, params.most)
+    nodes, paths = node_table(graph, pruned, question), path_table(graph, pruned, question)
+    ends = graph.paths(pruned.edges)
     if params.every:
         paths["measured"] = reading.runs.get(PathEffectsRun(reading.details_run, question.target, ends))
-    picked = params.path if 0 <= params.path < len(ends) else _telling_path(ends)
+    picked = params.path if 0 <= params.path < len(ends) else _first_head_path(ends)
     cut = ends if params.every else ends[picked : picked + 1] if params.cut else ()
     if cut:
         cuts = PathEffectsRun(reading.details_run, question.target, cut)
-        experiment = carry(reading.runs, graph_run, cuts)
-    st.markdown(describe_graph(question, graph, drawn, paths), help=explain("logit", "head", "feed-forward"))
-    st.toggle(
+        experiment = embed_experiment(reading.runs, graph_run, cuts)
+    top.markdown(describe_graph(question, graph, pruned, paths), help=explain("logit", "head", "feed-forward"))
+    place.toggle(
         f"Cut each of the {len(ends)} paths in turn and measure the effect",
         **bind(GraphParams, "every"),
         help="For each path, the model runs once with only this path cut.",
     )
     with main_figure(
         f"How {markdown(question.explained)} came about: {markdown(reading.trace.text)}",
-        f"{'Measured' if params.every else 'Predicted'} effects; {1 - drawn.kept:.0%} of them are left out",
+        f"{'Measured' if params.every else 'Predicted'} effects; {1 - pruned.kept:.0%} of them are left out",
         rows=2,
     ):
         # Streamlit stores a chart's last click under the chart's key. A new key for each path discards the old click.
         key = f"graph_drawing_{picked}"
         show_altair(
-            graph_chart(graph, drawn, question, nodes, paths, picked),
+            graph_chart(graph, pruned, question, nodes, paths, picked),
             key=key,
             selection_mode=PICK,
             on_select=lambda: _pick(key, len(ends)),
             alt="Graph of the model components that produced a predicted token; the tables below list the values.",
         )
     # Edges from biases are listed, but never cut, because biases do not depend on the sentence.
-    listed = pd.concat((paths, bias_table(graph, drawn, question)), ignore_index=True)
-    listed = listed.rename(columns={"predicted": ADDS, "measured": ADDED})
+    all_paths = pd.concat((paths, bias_table(graph, pruned, question)), ignore_index=True)
+    all_paths = all_paths.rename(columns={"predicted": PREDICTED_EFFECT, "measured": MEASURED_EFFECT})
     # Streamlit remembers whether an expander is open. With a separate key, the expander
     # with measured effects opens by itself.
     show_numbers(
-        listed,
+        all_paths,
         "graph_paths_measured" if params.every else "graph_paths",
         label="The paths",
         digits=4,
@@ -93,7 +96,7 @@ def show_graph(reading: TracedReading) -> None:
         _show_path(reading, question, paths, ends, picked, float(graph.values[-1]))
     concluded = _show_conclusion(reading)
     with st.expander("Details"):
-        st.markdown("  \n".join(filter(None, (describe_details(graph, drawn, paths), concluded))))
+        st.markdown("  \n".join(filter(None, (describe_details(graph, pruned, paths), concluded))))
     numbers = nodes.drop(columns=["x", "y", "short"])
     show_numbers(numbers, "graph_nodes", label="The nodes and their sums", digits=4)
     with save_tables(
@@ -105,24 +108,23 @@ def show_graph(reading: TracedReading) -> None:
             "model": reading.trace.model,
             "position": question.target.positions[0],
             "against": question.target.against and question.target.against[0],
-            "threshold": drawn.threshold,
-            "kept": drawn.kept,
+            "threshold": pruned.threshold,
+            "kept": pruned.kept,
         },
-        {"paths": listed, "nodes": numbers},
+        {"paths": all_paths, "nodes": numbers},
     ):
         experiment_buttons(reading.runs, experiment, "graph")
 
 
-def describe_graph(question: PathQuestion, graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+def describe_graph(question: PathQuestion, graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states the explained logit, what the graph leaves out, and how well cuts confirm the
     predictions.
     """
     what = "The logit of" if not question.other else "The logit difference"
     return (
         f"{what} {markdown(question.explained)} is **{typeset(graph.values[-1], '.2f')}**. This graph leaves out "
-        f"**{1 - drawn.kept:.0%}** of the predicted effects, by size: edges below "
-        f"{typeset(drawn.threshold, '.2f')} logits, and parts that only these edges connect. "
-        f"{describe_disagreement(paths)}"
+        f"**{1 - pruned.kept:.0%}** of the predicted effects, by size: edges below {typeset(pruned.threshold, '.2f')} "
+        f"logits, and parts that only these edges connect. {describe_disagreement(paths)}"
     )
 
 
@@ -140,23 +142,23 @@ def describe_disagreement(paths: pd.DataFrame) -> str:
     )
 
 
-def describe_details(graph: AttributionGraph, drawn: PrunedGraph, paths: pd.DataFrame) -> str:
+def describe_details(graph: AttributionGraph, pruned: PrunedGraph, paths: pd.DataFrame) -> str:
     """Return Markdown that states how exact the sums are, and what fraction of all effects the graph shows."""
-    says = (
+    description = (
         f"Every node is the sum of the edges into it, here to within {typeset(graph.error().max(), '.0e')}. The "
-        f"{len(drawn.edges)} edges shown make up {drawn.kept:.0%} of the size of all edges, added up without signs. "
+        f"{len(pruned.edges)} edges shown make up {pruned.kept:.0%} of the size of all edges, added up without signs. "
         f"Dotted edges come from biases, and are not cut; those that lead directly to the token add "
         f"{typeset(graph.biases[-1], '+.2f')}."
     )
     if "measured" in paths and len(paths) > 2:
         correlation = rank_correlation(paths.predicted.to_numpy(), paths.measured.to_numpy())
-        says += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
-    return says
+        description += f" Here the rank correlation of predicted and measured effects is **{typeset(correlation)}**."
+    return description
 
 
-def _telling_path(ends: tuple[Path, ...]) -> int:
+def _first_head_path(ends: tuple[Path, ...]) -> int:
     """Return the index of the first path that ends in a head, which has an attention map; 0 if there is none."""
-    return next((at for at, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
+    return next((index for index, (_, receiver) in enumerate(ends) if receiver.kind == "head"), 0)
 
 
 def _pick(key: str, paths: int) -> None:
@@ -202,9 +204,9 @@ def _show_path(
     sender, receiver = ends[picked]
     predicted = float(paths.predicted.iloc[picked])
     if session.params(GraphParams).cut:
-        found = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
+        measured = float(reading.runs.get(PathEffectsRun(reading.details_run, question.target, (ends[picked],)))[0])
         st.markdown(
-            f"**Measured:** the path adds **{typeset(found, '+.3f')}** to the "
+            f"**Measured:** the path adds **{typeset(measured, '+.3f')}** to the "
             f"{'difference' if question.other else 'logit'} of {typeset(value, '.2f')}; the cut removes this. "
             f"Predicted: {typeset(predicted, '+.3f')}."
         )
@@ -217,7 +219,7 @@ def _show_path(
     labels = question.source if kind != "decoder" else question.prefix
     st.markdown(
         f"The row of “{markdown(question.label(node.stack, query))}” in "
-        f"{linked_head(kind, layer, head, reading.maps, query)}"
+        f"{head_markdown_link(kind, layer, head, reading.maps, query)}"
         + (" carries this path:" if node is receiver else " shows where the path's sender looked:")
     )
     show_altair(
@@ -228,7 +230,7 @@ def _show_path(
             name="weight",
             scale=sequential(),
             legend=False,
-            marks=("weight", np.array([[f"{each:.2f}" for each in weights]])),
+            marks=("weight", np.array([[f"{weight:.2f}" for weight in weights]])),
         ).properties(height=130),
         key="graph_row",
         alt=f"Row of {TITLES[kind].lower()} {layer + 1}.{head + 1} that carries the path.",
@@ -246,9 +248,9 @@ def _show_conclusion(reading: TracedReading) -> str:
     if reading.translator is None:
         st.caption("Predictions were compared with cuts over many sentences, but only for translators.")
         return ""
-    recorded = measured(PATHS, reading.translator)
+    recorded = model_record(PATHS, reading.translator)
     if recorded is None:
-        offer_measuring(
+        offer_measurement(
             PATHS,
             reading.translator,
             path_statistics,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.token_labels import bare, entry_label, token_label
+from attention_atlas.browser.labels import disambiguate
+from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
 from pages.ui.heads.head_reading import TracedReading
 from pages.ui.params.how_it_came_about import NOTHING, GraphParams
 from pages.ui.state import session
@@ -75,7 +75,7 @@ def part_name(part: Writer | None) -> str:
 
 def labels_of(tokens: Sequence[Token], text: str) -> tuple[str, ...]:
     """Return token labels without space marks; identical labels are numbered."""
-    return tuple(disambiguated(bare(token_label(token, text)) for token in tokens))
+    return tuple(disambiguate(label_without_space(token_label(token, text)) for token in tokens))
 
 
 def pick_question(reading: TracedReading) -> PathQuestion:
@@ -98,7 +98,9 @@ def pick_question(reading: TracedReading) -> PathQuestion:
         if each != trace.predicted_tokens[position].id and each not in reading.tokenizer.symbols.never_predicted
     ]
     against = params.against if params.against in (*candidates, NOTHING) else next(iter(candidates), NOTHING)
-    labels = {each: entry_label(reading.tokenizer, each) for each in candidates} | {NOTHING: "no other token"}
+    labels = {candidate: entry_label(reading.tokenizer, candidate) for candidate in candidates} | {
+        NOTHING: "no other token"
+    }
     key = key_for("graph_against", labels.values())
     st.selectbox(
         "And not …",
@@ -113,7 +115,7 @@ def pick_question(reading: TracedReading) -> PathQuestion:
     return PathQuestion(
         Target((position,), None if against == NOTHING else (against,)),
         predicted[position],
-        "" if against == NOTHING else bare(labels[against]),
+        "" if against == NOTHING else label_without_space(labels[against]),
         labels_of(trace.source_tokens, trace.source_text),
         labels_of(trace.target_tokens, trace.target_text),
     )
@@ -121,5 +123,5 @@ def pick_question(reading: TracedReading) -> PathQuestion:
 
 def _least_certain(trace: Trace) -> int:
     """Return the position to explain by default: a translator's least certain step, or the last token of a text."""
-    words = [at for at, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
+    words = [index for index, token in enumerate(trace.predicted_tokens) if not token.special] or [0]
     return words[int(np.argmax(trace.entropy[words]))] if trace.source_tokens else words[-1]

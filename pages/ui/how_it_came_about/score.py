@@ -7,14 +7,14 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
+from pages.ui.charts.downloads import save_tables
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging
-from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import TracedReading
-from pages.ui.heads.kinds import linked_head
+from pages.ui.heads.kinds import head_markdown_link
 from pages.ui.how_it_came_about.question import labels_of, part_name
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.how_it_came_about import GraphParams
@@ -35,10 +35,10 @@ def show_score(reading: TracedReading) -> None:
     kind = params.kind if params.kind in trace.kinds else trace.kinds[0]
     layers, heads, queries, keys = trace.attention(kind).shape
     looking = labels_of(trace.query_tokens(kind), trace.source_text if kind == "encoder" else trace.target_text)
-    seen = labels_of(trace.key_tokens(kind), trace.target_text if kind == "decoder" else trace.source_text)
-    told = reading.choice(kind)
-    layer = params.layer if 0 <= params.layer < layers else told.layer
-    head = params.head if 0 <= params.head < heads else told.head
+    key_labels = labels_of(trace.key_tokens(kind), trace.target_text if kind == "decoder" else trace.source_text)
+    choice = reading.choice(kind)
+    layer = params.layer if 0 <= params.layer < layers else choice.layer
+    head = params.head if 0 <= params.head < heads else choice.head
     query = params.query if 0 <= params.query < queries else queries // 2
     row = trace.attention(kind)[layer, head, query]
     allowed = np.flatnonzero(trace.mask(kind)[query])
@@ -51,22 +51,25 @@ def show_score(reading: TracedReading) -> None:
             ("layer", "Layer", range(layers), layer, None),
             ("head", "Head", range(heads), head, None),
             ("query", "This token …", range(queries), query, looking),
-            ("key", "… looks at", allowed, key, seen),
+            ("key", "… looks at", allowed, key, key_labels),
         ):
-            _box(name, title, [int(each) for each in options], at, labels)
+            _show_box(name, title, [int(option) for option in options], at, labels)
     try:
-        experiment = carry(reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key))
+        experiment = embed_experiment(
+            reading.runs, run := ScorePairsRun(reading.details_run, kind, layer, head, query, key)
+        )
         pairs = reading.runs.get(run)
     except ValueError as error:
         st.info(f"{str(error)[0].upper()}{markdown(str(error)[1:])}.")
         return
     query_parts, key_parts, scores = pairs.largest(LARGEST)
     rows, columns = ([part_name(part) for part in parts] for parts in (query_parts, key_parts))
-    named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
-    top = np.unravel_index((abs(scores) * named).argmax(), scores.shape)
+    is_named = np.outer([part is not None for part in query_parts], [part is not None for part in key_parts])
+    top = np.unravel_index((abs(scores) * is_named).argmax(), scores.shape)
     st.markdown(
-        f"In {linked_head(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
-        f"“{markdown(seen[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. The "
+        f"In {head_markdown_link(kind, layer, head, reading.maps, query)}, “{markdown(looking[query])}” gives "
+        f"“{markdown(key_labels[key])}” the score **{typeset(pairs.total, '.2f')}** and the weight **{row[key]:.0%}**. "
+        "The "
         f"score is the sum of all cells below"
         + (f" and {typeset(pairs.distance, '+.2f')} for the distance" if pairs.distance else "")
         + f". The largest pair of named parts is {typeset(scores[top], '+.2f')}: {rows[top[0]]} on the query's side "
@@ -75,7 +78,7 @@ def show_score(reading: TracedReading) -> None:
     )
     with main_figure(
         f"Why {TITLES[kind].lower()} {layer + 1}.{head + 1} looks from “{markdown(looking[query])}” to "
-        f"“{markdown(seen[key])}”",
+        f"“{markdown(key_labels[key])}”",
         "Rows contribute to the query, columns to the key; all cells add up to the score",
     ):
         show_altair(
@@ -96,7 +99,11 @@ def show_score(reading: TracedReading) -> None:
         "all keys does not change where the head looks. The terms describe this score; they were not tested by cuts."
     )
     table = pd.DataFrame(
-        [(row, column, float(scores[at, to])) for at, row in enumerate(rows) for to, column in enumerate(columns)],
+        [
+            (row, column, float(scores[index, to]))
+            for index, row in enumerate(rows)
+            for to, column in enumerate(columns)
+        ],
         columns=["query", "key", "part of the score"],
     )
     show_numbers(table, "graph_score_numbers", digits=4)
@@ -119,11 +126,11 @@ def show_score(reading: TracedReading) -> None:
         experiment_buttons(reading.runs, experiment, "score")
 
 
-def _box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
+def _show_box(name: str, title: str, options: list[int], at: int, labels: tuple[str, ...] | None) -> None:
     """Show a select box for the layer, head, row or column of the cell; without labels, the options are 1-based
     numbers.
     """
-    names = {each: str(each + 1) if labels is None else labels[each] for each in options}
+    names = {option: str(option + 1) if labels is None else labels[option] for option in options}
     key = key_for(f"graph_{name}", names.values())
     st.selectbox(
         title,

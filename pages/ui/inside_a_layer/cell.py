@@ -11,11 +11,17 @@ from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.heads.head_picker import pick_head, pick_kind, picked_cell
 from pages.ui.heads.head_reading import HeadReading
-from pages.ui.inside_a_layer.cell_picker import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
+from pages.ui.inside_a_layer.cell_picker import (
+    open_positions,
+    show_cell_boxes,
+    show_cell_map,
+    show_summary,
+    weight_elsewhere,
+)
 from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
@@ -41,45 +47,45 @@ def show_cell(reading: HeadReading) -> None:
     looks, looked_at = (
         f"**{markdown(labels[at])}**{place_of(labels, at)}" for labels, at in ((rows, row), (columns, column))
     )
-    found = cell(trace, reading.weights(), kind, layer, head, row, column)
-    whole = contributions(trace, reading.weights(), kind, layer)
+    computation = cell(trace, reading.weights(), kind, layer, head, row, column)
+    layer_terms = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
     with (
         picture,
         main_figure(
             f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
-            f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
+            f"{looks} looks at {looked_at}: {typeset(computation.weight, 2)}",
         ),
     ):
-        cell_map(trace, kind, choice, rows, columns, (row, column))
+        show_cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
-        cell_boxes(kind, choice, rows, columns, (row, column))
-        summary(found, looks, looked_at, float(np.linalg.norm(found.weighted_values[column])))
+        show_cell_boxes(kind, choice, rows, columns, (row, column))
+        show_summary(computation, looks, looked_at, float(np.linalg.norm(computation.weighted_values[column])))
         elsewhere = weight_elsewhere(trace, kind, choice, row, column)
         if elsewhere is not None:
             st.caption(elsewhere)
         if kind != "cross":
             open_positions(reading.config, row, column)
-    _score(found)
-    _softmax(found, columns, column)
-    _values(found, columns, column)
-    grown = _stream_change(trace, kind, layer, row) if reading.config.norm == "pre" else None
-    _output(found, whole, columns, row, head, grown)
-    _unique(trace, reading, kind, layer, head, row, columns)
+    _show_score(computation)
+    _show_softmax(computation, columns, column)
+    _show_values(computation, columns, column)
+    stream_change = _stream_change(trace, kind, layer, row) if reading.config.norm == "pre" else None
+    _show_output(computation, layer_terms, columns, row, head, stream_change)
+    _show_uniqueness(trace, reading, kind, layer, head, row, columns)
 
 
-def _score(found: Cell) -> None:
+def _show_score(computation: Cell) -> None:
     """Show steps 1 and 2: the dot product of query and key, and the division by √K."""
     st.subheader("1. Query times key, 2. divided by √K", anchor=False)
-    width, score = len(found.query), found.raw_score / found.divisor + found.bias
+    width, score = len(computation.query), computation.raw_score / computation.divisor + computation.bias
     biased = ""
-    if found.bias:
-        biased = f", and adding the distance bias {typeset(found.bias, '.6f')} gives {typeset(score, '.6f')}"
+    if computation.bias:
+        biased = f", and adding the distance bias {typeset(computation.bias, '.6f')} gives {typeset(score, '.6f')}"
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
         show_plotly(
             heatmap(
-                np.stack([found.query, found.key, found.products]),
+                np.stack([computation.query, computation.key, computation.products]),
                 titles=("vector", "dimension of the head"),
                 name="value",
                 rows=["q", "k", "q × k"],
@@ -89,45 +95,46 @@ def _score(found: Cell) -> None:
             alt="The query, the key, and their element-wise product; the table lists the values.",
         )
         st.markdown(
-            f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last row of the table). "
-            f"Divided by √{width} = {found.divisor:.6f} that is "
-            f"{typeset(found.raw_score / found.divisor, '.6f')}{biased}; the trace says "
-            f"**{typeset(found.score, '.6f')}**, {_apart(score, found.score)}."
+            f"The {width} products add up to **{typeset(computation.raw_score, '.6f')}** (the last row of the table). "
+            f"Divided by √{width} = {computation.divisor:.6f} that is "
+            f"{typeset(computation.raw_score / computation.divisor, '.6f')}{biased}; the trace says "
+            f"**{typeset(computation.score, '.6f')}**, {_largest_difference(score, computation.score)}."
         )
     with sums:
-        show_table(product_table(found), "inside_products", height=330)
+        show_table(product_table(computation), "inside_products", height=330)
 
 
-def _softmax(found: Cell, columns: list[str], column: int) -> None:
+def _show_softmax(computation: Cell, columns: list[str], column: int) -> None:
     """Show steps 3 and 4: the mask and the softmax."""
     st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
-    total = found.exponentials.sum()
+    total = computation.exponentials.sum()
     words, sums = st.columns([5, 6], gap="large")
     with words:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
-            f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
-            f"The exponentials add up to {total:.6f}, and {typeset(found.exponentials[column], 6)} ÷ {total:.6f} = "
-            f"{typeset(found.exponentials[column] / total, 6)}; the trace says **{typeset(found.weight, 6)}**, "
-            f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
-            f"{found.weights.sum():.6f}."
+            f"{int(computation.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
+            f"The exponentials add up to {total:.6f}, and {typeset(computation.exponentials[column], 6)} ÷ {total:.6f} "
+            f"= {typeset(computation.exponentials[column] / total, 6)}; the trace says "
+            f"**{typeset(computation.weight, 6)}**, "
+            f"{_largest_difference(computation.exponentials[column] / total, computation.weight)}. The row's weights "
+            f"add up to {computation.weights.sum():.6f}."
         )
         st.caption(
             "The largest score is subtracted before exp, so that no number gets too large; the shares stay the same."
         )
     with sums:
-        show_table(softmax_table(found, columns), "inside_softmax")
+        show_table(softmax_table(computation, columns), "inside_softmax")
 
 
-def _values(found: Cell, columns: list[str], column: int) -> None:
+def _show_values(computation: Cell, columns: list[str], column: int) -> None:
     """Show step 5: the value vectors, multiplied by the weights and added up."""
     st.subheader("5. Values, weighted and added", anchor=False)
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
         show_plotly(
             heatmap(
-                np.vstack([found.weighted_values, found.output]),
-                rows=[*numbered(columns), "sum: the head’s output"],
+                np.vstack([computation.weighted_values, computation.output]),
+                rows=[*numbered_labels(columns), "sum: the head’s output"],
                 titles=("weight × value of", "dimension of the head"),
                 name="value",
             ),
@@ -135,8 +142,8 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
             alt="The weighted value vector of every column, and the sum; the table lists the values.",
         )
     with sums:
-        show_table(value_table(found, columns), "inside_value_sums")
-        off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
+        show_table(value_table(computation, columns), "inside_value_sums")
+        off = np.abs(computation.weighted_values.sum(axis=0) - computation.output).max()
         st.markdown(
             "Each row is one column's weight × value. The rows add up to the head’s output for this row, which the "
             f"trace also contains: the largest difference is {typeset(off, '.1e')}."
@@ -153,33 +160,38 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
     return after - before
 
 
-def _output(
-    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
+def _show_output(
+    computation: Cell,
+    layer_terms: Contributions,
+    columns: list[str],
+    row: int,
+    head: int,
+    stream_change: np.ndarray | None,
 ) -> None:
     """Show step 6: the output projection, and the addition to the residual stream.
 
     Args:
-        found: the cell.
-        whole: the contributions of all heads in the layer.
+        computation: the cell.
+        layer_terms: the contributions of all heads in the layer.
         columns: the labels of the columns.
         row, head: the cell's row and head.
-        grown: the vector that the sub-layer added to the residual stream at this row, for comparison; None for
+        stream_change: the vector that the sub-layer added to the residual stream at this row, for comparison; None for
             post-norm.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
-    heads = whole.heads()[:, row]
-    output = whole.output()[row]
+    heads = layer_terms.heads()[:, row]
+    output = layer_terms.output()[row]
     agrees = (
         ""
-        if grown is None
+        if stream_change is None
         else (
             "; the stream in the trace changes by the same vector, to within "
-            f"{typeset(np.abs(grown - output).max(), '.1e')}"
+            f"{typeset(np.abs(stream_change - output).max(), '.1e')}"
         )
     )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
-        table = term_table(found, whole, columns, row, head)
+        table = term_table(computation, layer_terms, columns, row, head)
         show_altair(
             term_chart(table),
             key="inside_terms",
@@ -187,11 +199,11 @@ def _output(
         )
     with words:
         show_table(table, "inside_term_numbers", digits=4)
-        share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
-        term = float(np.linalg.norm(found.term))
+        share = float(computation.term @ computation.head_term / (computation.head_term @ computation.head_term or 1.0))
+        term = float(np.linalg.norm(computation.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(found.head_term):.2f}. Projected onto the head’s term, that is {share:.1%} of "
+            f"norm {np.linalg.norm(computation.head_term):.2f}. Projected onto the head’s term, that is {share:.1%} of "
             f"it. The terms of all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm "
             f"{np.linalg.norm(output):.2f}{agrees}. A large weight on a short vector moves little (Kobayashi et al. "
             "2020): compare the two panels."
@@ -199,15 +211,15 @@ def _output(
         by_head = pd.DataFrame(
             {
                 "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
-                "norm of its term": np.linalg.norm([*heads, whole.bias, output], axis=-1),
+                "norm of its term": np.linalg.norm([*heads, layer_terms.bias, output], axis=-1),
             }
         )
         show_numbers(by_head, "inside_heads", label="All heads joined")
         terms = pd.DataFrame(
             {
                 "dimension": range(len(output)),
-                "this cell": found.term,
-                "this head": found.head_term,
+                "this cell": computation.term,
+                "this head": computation.head_term,
                 "the sub-layer": output,
             }
         )
@@ -232,25 +244,25 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
     return alt.vconcat(*charts)
 
 
-def _unique(
+def _show_uniqueness(
     trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
     """Say whether other attention weights would give the same output."""
     st.subheader("Could other weights have given the same output?", anchor=False)
-    found = head_identifiability(trace, reading.weights(), kind, layer, head)
-    visible, rank = int(found.visible[row]), int(found.rank[row])
-    if visible > found.width:
+    identifiable = head_identifiability(trace, reading.weights(), kind, layer, head)
+    visible, rank = int(identifiable.visible[row]), int(identifiable.rank[row])
+    if visible > identifiable.width:
         st.warning(
-            f"Yes: this row sees n = {visible} columns, and a value has only K = {found.width} numbers. Because n > K, "
-            f"the weights are not unique: they can change in {int(found.null_dimensions[row])} directions without any "
-            f"effect, and in {int(found.sum_keeping[row]) or 'none'} of them their sum stays 1. Read them as one of "
-            "many explanations of this output (Brunner et al. 2020).",
+            f"Yes: this row sees n = {visible} columns, and a value has only K = {identifiable.width} numbers. Because "
+            f"n > K, the weights are not unique: they can change in {int(identifiable.null_dimensions[row])} "
+            f"directions without any effect, and in {int(identifiable.sum_keeping[row]) or 'none'} of them their sum "
+            "stays 1. Read them as one of many explanations of this output (Brunner et al. 2020).",
             icon=":material/info:",
         )
     else:
         st.markdown(
-            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of the "
-            f"visible values is {rank}"
+            f"This row sees {visible} columns, and a value has K = {identifiable.width} numbers, so n ≤ K. The rank of "
+            f"the visible values is {rank}"
             + (
                 ", so these weights are the only ones that give this output."
                 if rank == visible
@@ -260,14 +272,14 @@ def _unique(
         )
     table = pd.DataFrame(
         {
-            "column": numbered(columns),
+            "column": numbered_labels(columns),
             "weight": trace.attention(kind)[layer, head, row].astype(float),
-            "effective weight": found.effective[row],
-            "without any effect": found.null[row],
+            "effective weight": identifiable.effective[row],
+            "without any effect": identifiable.null[row],
         }
     )
     show_numbers(table, "inside_effective", label="Effective attention of this row")
 
 
-def _apart(computed: float, traced: float) -> str:
+def _largest_difference(computed: float, traced: float) -> str:
     return f"{typeset(abs(computed - traced), '.1e')} apart, within float32 precision"

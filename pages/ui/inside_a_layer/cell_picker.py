@@ -8,7 +8,7 @@ import streamlit as st
 from attention_atlas.browser.labels import TITLES, titles
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import frame, numbered, show_numbers
+from pages.ui.charts.tables import frame, numbered_labels, show_numbers
 from pages.ui.components.save_as import show_clickable
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
@@ -25,7 +25,7 @@ MAP = "inside_map"
 CLICKED = "_inside_clicked"
 
 
-def cell_map(
+def show_cell_map(
     trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
     """Show one head's attention map, on which a click picks a cell, and a table of all weights.
@@ -75,10 +75,10 @@ def cell_map(
     st.caption("Click a cell, or choose its row and its column in the boxes.")
 
 
-def cell_boxes(
+def show_cell_boxes(
     kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
 ) -> None:
-    """Show select boxes for the row and column of the picked cell; the arguments are those of `cell_map`."""
+    """Show select boxes for the row and column of the picked cell; the arguments are those of `show_cell_map`."""
     row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2),
@@ -88,7 +88,7 @@ def cell_boxes(
         (("columns", column), ("rows", row)),
         strict=True,
     ):
-        names = numbered(labels)
+        names = numbered_labels(labels)
         key = key_for(f"inside_{name}", names)
 
         def store(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
@@ -103,27 +103,27 @@ def cell_boxes(
         )
 
 
-def summary(found: Cell, row: str, column: str, moved: float) -> None:
+def show_summary(computation: Cell, row: str, column: str, stream_change: float) -> None:
     """Show the result of each step of the cell's computation as one number.
 
     Args:
-        found: the cell.
+        computation: the cell.
         row, column: the attending word and the attended word, as Markdown.
-        moved: the norm of the value vector times the weight.
+        stream_change: the norm of the value vector times the weight.
     """
-    seen = "open" if found.allowed else "masked"
+    mask_state = "open" if computation.allowed else "masked"
     steps = {
-        "1. q · k": typeset(found.raw_score, DECIMALS),
-        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS),
-        "3. mask": seen,
-        "4. weight": typeset(found.weight, DECIMALS),
-        "5. ‖weight × v‖": typeset(moved, DECIMALS),
-        "6. ‖written‖": typeset(float(np.linalg.norm(found.term)), DECIMALS),
+        "1. q · k": typeset(computation.raw_score, DECIMALS),
+        f"2. ÷ √{len(computation.query)}": typeset(computation.score, DECIMALS),
+        "3. mask": mask_state,
+        "4. weight": typeset(computation.weight, DECIMALS),
+        "5. ‖weight × v‖": typeset(stream_change, DECIMALS),
+        "6. ‖written‖": typeset(float(np.linalg.norm(computation.term)), DECIMALS),
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
-    if found.allowed:
-        verb = f"looks at {column} with **{typeset(found.weight, DECIMALS)}** of its attention"
+    if computation.allowed:
+        verb = f"looks at {column} with **{typeset(computation.weight, DECIMALS)}** of its attention"
     else:
         verb = f"may not look at {column}: the mask hides it, whatever its score"
     st.markdown(f"{row} {verb}.")
@@ -145,14 +145,14 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
     ]
     if None in at:
         return None
-    shown = float(view.weights[choice.layer, choice.head, at[0], at[1]])
-    if formatted(shown) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
+    weight = float(view.weights[choice.layer, choice.head, at[0], at[1]])
+    if formatted(weight) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
         return None
     changes = [
         *(["tokens are merged into words"] if choice.words else []),
         *(["start and end symbols are hidden, and the rest of each row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{typeset(shown, DECIMALS)}** instead, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(weight, DECIMALS)}** instead, because there {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig, row: int, column: int) -> None:

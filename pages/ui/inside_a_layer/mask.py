@@ -10,11 +10,11 @@ import streamlit as st
 from attention_atlas.browser.labels import column_labels, row_labels, titles
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import FIRST, diverging, sequential
-from pages.ui.charts.tables import frame, numbered, show_numbers, show_table
+from pages.ui.charts.tables import frame, numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
-from pages.ui.heads.kinds import HeadMaps, linked_head
+from pages.ui.heads.kinds import HeadMaps, head_markdown_link
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.inside_a_layer import InsideParams
@@ -35,20 +35,20 @@ def show_mask(reading: HeadReading) -> None:
     """Show the mask, one head's scores before and after masking, and what leaks in a model run without the mask."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
-        _triangle(session.params(InsideParams).length)
+        _show_triangle(session.params(InsideParams).length)
     words.subheader("Why minus infinity?", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = pick_head(reading, "decoder", InsideParams.PREFIX)
     masked, open_ = reading.detailed(), reading.detailed(UNMASKED)
-    words.markdown(_why(masked.detail("decoder", "scores")[choice.layer, choice.head], masked.decoder_mask))
+    words.markdown(_describe_mask(masked.detail("decoder", "scores")[choice.layer, choice.head], masked.decoder_mask))
     words.number_input("Length of the triangle", width=200, **bind_number(InsideParams, "length"))
-    _maps(masked, open_, choice)
+    _show_maps(masked, open_, choice)
     st.subheader("What leaks when the mask is switched off", anchor=False)
-    st.markdown(_what_leaked(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats"))
+    st.markdown(_describe_leak(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats"))
     show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
 
 
-def _triangle(length: int) -> None:
+def _show_triangle(length: int) -> None:
     labels = [str(number) for number in range(1, length + 1)]
     values = np.tril(np.ones((length, length)))
     show_altair(
@@ -76,22 +76,23 @@ def _triangle(length: int) -> None:
     )
 
 
-def _why(scores: np.ndarray, mask: np.ndarray) -> str:
+def _describe_mask(scores: np.ndarray, mask: np.ndarray) -> str:
     """Return Markdown that explains with one head's scores why the mask adds minus infinity."""
     # For comparison, masked positions get a score of 0, as if the scores were multiplied by the mask.
     leaked = softmax(np.where(mask, scores, 0.0))
     share = np.where(mask, 0.0, leaked).sum(axis=-1)
     row = int(share.argmax())
     return (
-        "The softmax turns a score s into exp(s), divided by the sum over the row. Only one score gives a weight of "
-        "exactly 0: exp(−∞) = 0. A score of 0 would not do, because exp(0) = 1, as much as an average score gets."
+        "The softmax turns a score s into exp(s), divided by the sum over the row. Only a score of −∞ "
+        "gives a weight of exactly 0, because exp(−∞) = 0. A score of 0 would not work: exp(0) = 1 is about what an "
+        "average score gets."
         f"\n\nIn the head chosen below, with 0 in place of −∞, row {row + 1} would still put **{share[row]:.1%}** of "
         "its attention on the future. With −∞ it puts exactly 0 there. The mask is added *before* the softmax: setting "
         "weights to 0 after it would leave rows that no longer sum to 1."
     )
 
 
-def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
+def _show_maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     """Show one head's scores before and after masking, and the weights with and without the mask."""
     at = choice.layer, choice.head
     axes = axes_of(masked, "decoder")
@@ -142,7 +143,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
     """
     return pd.DataFrame(
         {
-            "step": numbered(row_labels(axes_of(masked, "decoder"))),
+            "step": numbered_labels(row_labels(axes_of(masked, "decoder"))),
             "on the future": future_share(open_, masked.decoder_mask)[layer, head],
             "log-prob. with mask": masked.log_probs.astype(float),
             "without": open_.log_probs.astype(float),
@@ -150,7 +151,7 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
     )
 
 
-def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
+def _describe_leak(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
     what, read = ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")
@@ -165,7 +166,7 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
     return (
         f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head is now on "
         f"tokens that come later, and {shares[most].mean():.1%} in "
-        f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The log-probability of the "
-        f"{what} {change}. A model *trained* without the mask would learn to copy the next token from there. It would "
-        "be lost when it has to write by itself."
+        f"{head_markdown_link('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The log-probability of "
+        f"the {what} {change}. A model *trained* without the mask would learn to copy the next token from there. It "
+        "would be lost when it has to write by itself."
     )

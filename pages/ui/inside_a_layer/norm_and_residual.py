@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.compiled import FilledChart
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.series import series_colour
+from pages.ui.charts.specification import FilledChart
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
@@ -23,11 +24,11 @@ from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from pages.ui.text.shapes import token_labels
+from pages.ui.text.shapes import stream_points, token_labels
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
 from transformer.values.trace import Part
 
@@ -36,7 +37,6 @@ NAMES = {
     "cross_attention": "cross attention",
     "feed_forward": "feed-forward network",
 }
-SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
 
 
@@ -45,11 +45,11 @@ def show_norm(reading: HeadReading) -> None:
     sub-layer.
     """
     trace, weights = reading.detailed(), reading.weights()
-    ours = reading.config.norm
+    placement = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
         with column:
             st.markdown(
-                f"**{title}**" + (" ← this model" if place == ours else ""),
+                f"**{title}**" + (" ← this model" if place == placement else ""),
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
@@ -60,25 +60,17 @@ def show_norm(reading: HeadReading) -> None:
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(trace.stacks) > 1:
-            st.segmented_control(
-                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack")
-            )
+            segments("Stack", {stack: stack.capitalize() for stack in trace.stacks}, InsideParams, "stack")
         stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
         stack = stack if stack in trace.stacks else "decoder"
         parts = trace.parts(stack)
         part = part if part in parts else parts[0]
-        st.segmented_control(
-            "Sub-layer",
-            parts,
-            format_func=NAMES.__getitem__,
-            required=True,
-            **bind(InsideParams, "sublayer", value=part),
-        )
+        segments("Sub-layer", {name: NAMES[name] for name in parts}, InsideParams, "sublayer", value=part)
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
-    found = sublayer(trace, weights, stack, choice.layer, part)
+    computation = sublayer(trace, weights, stack, choice.layer, part)
     labels = token_labels(trace, "S" if stack == "encoder" else "T")
-    st.markdown(_what_norm_does(found, ours))
-    show_table(spread_table(found, labels), "inside_spread", digits=4)
+    st.markdown(_describe_norm(computation, placement))
+    show_table(spread_table(computation, labels), "inside_spread", digits=4)
     st.subheader(
         "The size of the residual stream, and what is written to it",
         anchor=False,
@@ -97,38 +89,42 @@ def show_norm(reading: HeadReading) -> None:
             key="inside_sizes",
             alt="Mean norm of the stream after each sub-layer, and of the sub-layer's output; the table lists both.",
         )
-    st.markdown(_what_grows(table))
+    st.markdown(_describe_growth(table))
     show_numbers(table, "inside_size_numbers")
 
 
-def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
+def spread_table(computation: SubLayer, labels: list[str]) -> pd.DataFrame:
     """Return a table of mean and standard deviation at each position: before the norm, after normalising, and after γ
     and β.
 
     Args:
-        found: the sub-layer.
+        computation: the sub-layer.
         labels: the labels of the positions.
     """
-    columns: dict[str, list[str] | np.ndarray] = {"token": numbered(labels)}
-    for name, values in (("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed)):
+    columns: dict[str, list[str] | np.ndarray] = {"token": numbered_labels(labels)}
+    for name, values in (
+        ("before", computation.norm_before),
+        ("normalised", computation.normalised),
+        ("after γ, β", computation.normed),
+    ):
         # The mean of normalised values is 0 except for rounding errors. Rounding may give −0;
         # adding 0.0 turns it into 0.
         columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
-def _what_norm_does(found: SubLayer, place: str) -> str:
+def _describe_norm(computation: SubLayer, place: str) -> str:
     """Return Markdown that describes the effect of a sub-layer's norm.
 
     Args:
-        found: the sub-layer.
+        computation: the sub-layer.
         place: "pre" or "post".
     """
-    before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
+    before, after = computation.norm_before.std(axis=-1), computation.normed.std(axis=-1)
     off = (
-        float(np.abs(found.summed - found.after).max())
+        float(np.abs(computation.summed - computation.after).max())
         if place == "pre"
-        else float(np.abs(found.normed - found.after).max())
+        else float(np.abs(computation.normed - computation.after).max())
     )
     return (
         f"This sub-layer's norm takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}. The "
@@ -146,17 +142,15 @@ def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
         sizes: the norms at each position.
         parts: the names of a layer's sub-layers.
     """
-    names = ["embeddings"] + [
-        f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
-    ]
-    written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
+    names = stream_points(parts, len(sizes.stream))
+    output_sizes = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
     stream = sizes.stream.mean(axis=1)
     return pd.DataFrame(
         {
             "after": names,
             "residual stream": stream,
-            "written": written,
-            "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
+            "written": output_sizes,
+            "written ÷ stream before": output_sizes / np.concatenate([[np.nan], stream[:-1]]),
         }
     )
 
@@ -168,29 +162,22 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
         x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
         tooltip=["after:N", alt.Tooltip("residual stream:Q", format=".4f"), alt.Tooltip("written:Q", format=".4f")],
     )
-    colours = alt.Scale(domain=["residual stream", "written"], range=[FIRST, SECOND])
-    legend = alt.Legend(title=None, **LEGEND)
+    colour = series_colour("what", {"residual stream": FIRST, "written": SECOND})
     axis = alt.Axis(**AXIS)
     bars = (
         base.transform_calculate(what="'written'")
         .mark_bar()
-        .encode(
-            y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
     line = (
         base.transform_calculate(what="'residual stream'")
         .mark_line(point=True)
-        .encode(
-            y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
-            color=alt.Color("what:N", scale=colours, legend=legend),
-        )
+        .encode(y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis), color=colour)
     )
-    return layered(bars, line, height=320)
+    return layer_charts(bars, line, height=320)
 
 
-def _what_grows(table: pd.DataFrame) -> str:
+def _describe_growth(table: pd.DataFrame) -> str:
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
         f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import altair as alt
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.palette import FIRST, SECOND
 
 # Nodes of the diagram, from left to right. The residual connection runs from the first node to "+".
-STATIONS = {
+NODES = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
 }
-WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
+WIDE_NODES, HALF_WIDTH = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
     """Return the diagram of a pre-norm or post-norm sub-layer; `place` is "pre" or "post"."""
-    stations = STATIONS[place]
+    stations = NODES[place]
     added = stations.index("+")
     boxes = alt.InlineData(
         [
-            {"x": at - HALF, "x2": at + HALF, "y": -0.3, "y2": 0.3, "what": name}
-            for at, name in enumerate(stations)
-            if name in WIDE
+            {"x": index - HALF_WIDTH, "x2": index + HALF_WIDTH, "y": -0.3, "y2": 0.3, "what": name}
+            for index, name in enumerate(stations)
+            if name in WIDE_NODES
         ]
     )
-    words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
-    ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
-    arrows = [{"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)]
+    words = alt.InlineData([{"x": index, "y": 0, "word": name} for index, name in enumerate(stations)])
+    ends = [(HALF_WIDTH if name in WIDE_NODES else 0.3 if name == "x, next" else 0.15) for name in stations]
+    arrows = [
+        {"x": index + ends[index], "x2": index + 1 - ends[index + 1], "y": 0, "y2": 0}
+        for index in range(len(stations) - 1)
+    ]
     # Draw the residual connection above the nodes, from the first node to the addition.
     around = alt.InlineData(
         [
@@ -47,7 +50,7 @@ def diagram(place: str) -> alt.LayerChart:
         alt.Chart(each).mark_rule(color="currentColor", strokeWidth=1.5).encode(x=x, y=y, x2="x2", y2="y2")
         for each in (alt.InlineData(arrows), around)
     ]
-    return layered(
+    return layer_charts(
         *lines,
         alt.Chart(heads)
         .mark_point(shape="triangle", filled=True, size=70, color="currentColor", opacity=1)
@@ -59,7 +62,7 @@ def diagram(place: str) -> alt.LayerChart:
             y=y,
             x2="x2",
             y2="y2",
-            color=alt.Color("what:N", legend=None, scale=alt.Scale(domain=list(WIDE), range=[SECOND, FIRST])),
+            color=alt.Color("what:N", legend=None, scale=alt.Scale(domain=list(WIDE_NODES), range=[SECOND, FIRST])),
         ),
         *(
             alt.Chart(each).mark_text(fontSize=13, color="currentColor").encode(x=x, y=y, text="word:N")

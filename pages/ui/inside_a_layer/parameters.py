@@ -18,10 +18,10 @@ from transformer.running.translator import Translator
 def show_parameters_of_language_model(config: TransformerConfig) -> None:
     """Show the parameter count of each part of a language model."""
     table = parameter_table(config)
-    said = f"The language model has {sum(count for _, count in table):,} parameters"
-    st.markdown(f"**{said}.**")
-    with main_figure(f"**{said}**"):
-        _counts(table, "ours")
+    description = f"The language model has {sum(count for _, count in table):,} parameters"
+    st.markdown(f"**{description}.**")
+    with main_figure(f"**{description}**"):
+        _show_counts(table, "ours")
     st.caption("The token table is used twice, for input and output, but counts once.")
 
 
@@ -29,7 +29,7 @@ def show_parameters(model: Translator) -> None:
     """Show the parameter count of each part of a translator, and a form to compute it for another configuration."""
     st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
     with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
-        _counts(parameter_table(model.config), "ours")
+        _show_counts(parameter_table(model.config), "ours")
     st.subheader("Any other configuration", anchor=False)
     config = architecture_form(model.config)
     table = parameter_table(config)
@@ -38,7 +38,7 @@ def show_parameters(model: Translator) -> None:
         st.metric("Parameters", f"{total:,}")
         st.metric("Head width K", config.d_head)
         st.metric("Relative to the app’s model", f"{total / model.parameters:.2f}")
-    _counts(table, "typed")
+    _show_counts(table, "typed")
     st.caption(
         "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in an extra "
         "norm, which adds 2 × 2D parameters compared with post-norm. Sinusoids are computed, so they need no "
@@ -46,7 +46,7 @@ def show_parameters(model: Translator) -> None:
     )
 
 
-def _counts(table: list[tuple[str, int]], key: str) -> None:
+def _show_counts(table: list[tuple[str, int]], key: str) -> None:
     total = sum(count for _, count in table)
     # Show chart and table side by side if they fit, otherwise one below the other.
     with st.container(horizontal=True, gap="large"):

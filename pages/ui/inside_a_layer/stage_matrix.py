@@ -10,7 +10,7 @@ import pandas as pd
 from attention_atlas.browser.labels import row_labels
 from attention_atlas.browser.token_labels import token_label
 from pages.ui.charts.heatmap import SHARE, SIGNED
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.text.shapes import letter_titles, shape_in_letters, sizes, token_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.notes import Stage
@@ -57,16 +57,16 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: TextVocabulary, language
     # token read and the token predicted.
     rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else token_labels(trace, letters[0])
     if letters[1] == "V":
-        shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
-        labels = [token_label(token, "") for token in tokenizer.tokens(shown)]
-        note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are most likely at some step."
+        top_tokens = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
+        labels = [token_label(token, "") for token in tokenizer.tokens(top_tokens)]
+        note = f"Of {values.shape[1]:,} columns, the {len(top_tokens)} that are most likely at some step."
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
-        return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
+        return StageMatrix(values[:, top_tokens], rows, labels, titles, colours, note)
     columns = token_labels(trace, letters[1]) if letters[1] in "ST" else None
     if stage.key.endswith(".weights"):
         # Show masked weights differently from other weights that are 0.
-        seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
-        return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
+        mask = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
+        return StageMatrix(np.where(mask, values, -np.inf), rows, columns, titles, SHARE, "")
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
@@ -76,10 +76,10 @@ def tokens_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.Da
     """
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
-    table = {"position": numbered(token_labels(trace, letter)), "id in the vocabulary": ids}
+    table = {"position": numbered_labels(token_labels(trace, letter)), "id in the vocabulary": ids}
     if stage.key == "generator.words":
         table = {
-            "position": numbered(row_labels(axes_of(trace, "decoder"))),
+            "position": numbered_labels(row_labels(axes_of(trace, "decoder"))),
             "id in the vocabulary": ids,
             "most likely next token": [token_label(token, "") for token in tokenizer.tokens(ids)],
         }

@@ -43,8 +43,8 @@ SENTENCES = {
     "unturned_queries": "{K} numbers that say what this head wants to find. They do not yet contain the token's "
     "position.",
     "unturned_keys": "{K} numbers that say what a token can be found by. They do not yet contain its position.",
-    "biases": "This model adds no positional encoding to its embeddings. Instead, each score falls with the distance "
-    "between the two tokens, at a rate specific to each head.",
+    "biases": "This model adds no positional encoding to its embeddings. Each score falls with the distance "
+    "between the two tokens, at a rate that depends on the head.",
     "scores": "All scores are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1 and say where this head looks. The attention pages show them "
     "as a map.",
@@ -91,10 +91,12 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     """
     parts = key.split(".")
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
-    found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
+    sentence = next(
+        sentences[name] for name in (".".join(parts[index:]) for index in range(len(parts))) if name in sentences
+    )
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     tokens = sizes.get("S", 1) - 1
-    return found.format(
+    return sentence.format(
         **names,
         tokens=f"{tokens:,} {'token' if tokens == 1 else 'tokens'}",
         **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},

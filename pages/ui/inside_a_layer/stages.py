@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.charts.heatmap import SHARE, heatmap
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.charts.thumbnail import HEIGHT, thumbnail
-from pages.ui.components.diagram import which_part
+from pages.ui.components.diagram import show_parts_diagram
 from pages.ui.components.save_as import show_figure_table, show_plotly
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
@@ -21,7 +21,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import setting
 from pages.ui.text.glossary import explain_words_of
 from pages.ui.text.markup import markdown
-from pages.ui.text.shapes import folded
+from pages.ui.text.shapes import split_formula
 from transformer.analysis.replay.stages import stages
 from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
@@ -65,19 +65,19 @@ def show_stages(reading: HeadReading) -> None:
         places = st.container()
         with st.container(horizontal=True):
             choice = pick_head(reading, trace.kinds[0], InsideParams.PREFIX)
-    listed = stages(
+    all_stages = stages(
         trace,
         reading.weights(),
         encoder_layer=choice.layer,
         decoder_layer=min(choice.layer, len(trace.decoder) - 1),
         head=choice.head,
     )
-    keys = [stage.key for stage in listed]
-    chosen = session.params(InsideParams).stage
-    at = keys.index(chosen) if chosen in keys else 0
+    keys = [stage.key for stage in all_stages]
+    chosen_stage = session.params(InsideParams).stage
+    at = keys.index(chosen_stage) if chosen_stage in keys else 0
     section = section_of(keys[at])
     with places:
-        which_part(
+        show_parts_diagram(
             section,
             {name: next(key for key in keys if section_of(key) == name) for name in sections},
             lambda key: session.update(InsideParams, stage=key),
@@ -93,8 +93,8 @@ def show_stages(reading: HeadReading) -> None:
                 **setting(InsideParams, stage=keys[number] if there else keys[at]),
             )
     with words:
-        _words(listed, at, reading, trace)
-    _figure(listed[at], reading, trace, choice.head)
+        _show_words(all_stages, at, reading, trace)
+    _show_figure(all_stages[at], reading, trace, choice.head)
     st.divider()
     st.markdown(f"**All stages of this part: {sections[section]}**")
     numbers = [number for number, key in enumerate(keys) if section_of(key) == section]
@@ -102,28 +102,30 @@ def show_stages(reading: HeadReading) -> None:
         columns = st.columns(COLUMNS, gap="medium")
         for column, number in zip(columns, numbers[start : start + COLUMNS], strict=False):
             with column.container(border=True, height="stretch"):
-                _small(listed[number], number, reading, trace, open_now=number == at)
+                _show_card(all_stages[number], number, reading, trace, open_now=number == at)
 
 
-def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
+def _show_words(all_stages: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
     """Show the name, explanation, formula and shape of a stage."""
-    stage, config = listed[at], reading.config
-    says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
+    stage, config = all_stages[at], reading.config
+    explanation = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
-        f"{at + 1} of {len(listed)}: {stage.name}", anchor=False, help=explain_words_of(f"{stage.name} {says}")
+        f"{at + 1} of {len(all_stages)}: {stage.name}",
+        anchor=False,
+        help=explain_words_of(f"{stage.name} {explanation}"),
     )
-    st.markdown(f"**{says}**")
-    st.latex(folded(stage.formula))
+    st.markdown(f"**{explanation}**")
+    st.latex(split_formula(stage.formula))
     stack = f"{stage.stack} " if len(trace.stacks) > 1 else ""
     where = f"{stack}layer {stage.layer + 1} · " if stage.layer is not None else ""
     st.markdown(f"{where}`{shape(stage, config, trace)}`")
 
 
-def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
+def _show_figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
     """Show a stage's array as a heatmap and as a table. An array of token ids is shown only as a table."""
     config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
-    if square(stage) and stage.layer is not None:
+    if is_square(stage) and stage.layer is not None:
         where += f", head {head + 1}"
     figure = main_figure(
         f"**{stage.name[0].upper()}{stage.name[1:]}{where}:** {markdown(trace.text)}",
@@ -140,46 +142,48 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
                 ),
             )
         return
-    shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
+    labelled = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
     with figure:
         show_plotly(
             heatmap(
-                shown.values,
-                titles=shown.titles,
+                labelled.values,
+                titles=labelled.titles,
                 name="value",
-                colours=shown.colours,
-                rows=shown.rows,
-                columns=shown.columns,
-                square=square(stage),
+                colours=labelled.colours,
+                rows=labelled.rows,
+                columns=labelled.columns,
+                square=is_square(stage),
             ),
             key="inside_stage",
-            width="content" if square(stage) else "stretch",
+            width="content" if is_square(stage) else "stretch",
             alt=f"{stage.name}, {shape(stage, config, trace)}; the table below lists the values.",
         )
-    if shown.note:
-        st.caption(shown.note)
-    show_numbers(frame(shown.values, shown.rows, shown.columns, corner=shown.titles[0]), "inside_stage_numbers")
+    if labelled.note:
+        st.caption(labelled.note)
+    show_numbers(
+        frame(labelled.values, labelled.rows, labelled.columns, corner=labelled.titles[0]), "inside_stage_numbers"
+    )
 
 
-def square(stage: Stage) -> bool:
+def is_square(stage: Stage) -> bool:
     """Return whether both axes of a stage's array are tokens; such arrays are drawn with square cells."""
     return set(stage.letters.split(", ")) <= {"B", "S", "T"}
 
 
-def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
+def _show_card(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
     config, tokenizer = reading.config, reading.tokenizer
-    says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
-    st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")
-    st.latex(rf"\small {folded(stage.formula)}")
+    explanation = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
+    st.markdown(f"**{number + 1}. {stage.name}**  \n{explanation}")
+    st.latex(rf"\small {split_formula(stage.formula)}")
     if stage.array.dtype.kind == "i":
         st.caption(" ".join(str(int(token)) for token in stage.array[0][:40]))
     else:
-        shown = stage_matrix(stage, trace, tokenizer, reading.languages)
+        labelled = stage_matrix(stage, trace, tokenizer, reading.languages)
         st.image(
-            thumbnail(shown.values, share=shown.colours == SHARE, square=square(stage)),
+            thumbnail(labelled.values, share=labelled.colours == SHARE, square=is_square(stage)),
             output_format="PNG",
-            width=HEIGHT * shown.values.shape[1] // shown.values.shape[0] if square(stage) else "stretch",
-            alt=f"{stage.name}: {shown.values.shape[0]} rows, {shown.values.shape[1]} columns.",
+            width=HEIGHT * labelled.values.shape[1] // labelled.values.shape[0] if is_square(stage) else "stretch",
+            alt=f"{stage.name}: {labelled.values.shape[0]} rows, {labelled.values.shape[1]} columns.",
         )
     st.button(
         "Shown above" if open_now else "Open large",

@@ -10,7 +10,7 @@ import streamlit as st
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.heads.prose import prose
-from pages.ui.language_model.reading import MAPS, REPEATING, go_on_from
+from pages.ui.language_model.reading import MAPS, REPETITION, store_text
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.runs.inference import CachedRuns
@@ -113,7 +113,7 @@ def _fill_map(loaded: LanguageModel, name: str) -> None:
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     tokens = [token.id for token in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(tokens)):
-        go_on_from(REPEATING)
+        store_text(REPETITION)
         session.refill_boxes()
 
 
@@ -124,15 +124,22 @@ def describe_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int)
         return ""
     tokens = [token.id for token in trace.target_tokens]
     again = sum(map(bool, earlier_occurrences(tokens)))
-    called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
+    pattern_sentence = (
+        f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
+    )
     if not again:
-        return f"{called} Here no token occurs twice, so the head has nothing to copy: try the example “{REPEATING}”."
-    found = scores_in_text(trace.decoder, tokens)
+        return (
+            f"{pattern_sentence} Here no token occurs twice, so the head has nothing to copy: try the example "
+            f"“{REPETITION}”."
+        )
+    scores = scores_in_text(trace.decoder, tokens)
     shares = " and ".join(
-        f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
+        f"{getattr(scores, score)[layer, head]:.0%} is on {PLACES[score]}"
+        for score in REPEATED
+        if NAMES[score] in names
     )
     rows = "one token has" if again == 1 else f"{again} tokens have"
-    return f"{called} Here {rows} occurred before: of the attention from such tokens, {shares}."
+    return f"{pattern_sentence} Here {rows} occurred before: of the attention from such tokens, {shares}."
 
 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:

@@ -36,5 +36,5 @@ def introduce(loaded: LanguageModel) -> None:
 
 
 def _amount(card: str) -> str:
-    found = TEXTS.search(card)
-    return f"{found[1]} short English texts" if found else "short English texts"
+    match = TEXTS.search(card)
+    return f"{match[1]} short English texts" if match else "short English texts"

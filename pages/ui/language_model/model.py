@@ -10,14 +10,14 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.server_paths import error_text
-from transformer.checkpoints.available_models import OWN, language_model_folders
+from transformer.checkpoints.available_models import OWN_FOLDER, language_model_folders
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
-NONE = (
+NO_MODEL = (
     "There is no language model here. Put a language model's folder, trained with `python -m transformer.training` or "
-    f"a GPT-2 from Hugging Face, into `{OWN}` and reload this page."
+    f"a GPT-2 from Hugging Face, into `{OWN_FOLDER}` and reload this page."
 )
 
 
@@ -25,7 +25,7 @@ def language_model() -> LanguageModel:
     """Return the chosen language model on the chosen device. If loading fails, show a message and end the page."""
     folders = language_model_folders()
     if not folders:
-        st.info(NONE)
+        st.info(NO_MODEL)
         raise PageEnd
     name = session.params(LanguageModelParams).model
     folder = folders.get(name) or next(iter(folders.values()))
@@ -45,11 +45,11 @@ def language_model_choice() -> None:
     folders = list(language_model_folders())
     if len(folders) < 2:
         return
-    chosen = session.params(LanguageModelParams).model
+    name = session.params(LanguageModelParams).model
     st.selectbox(
         "Model",
         folders,
-        **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
+        **bind(LanguageModelParams, "model", value=name if name in folders else folders[0]),
         width=200,
         help="The built-in language model, and the other models in the folder `models`.",
     )

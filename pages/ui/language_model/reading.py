@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.attention_browser import at_clearest_head
 from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
@@ -23,8 +23,8 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
-from transformer.language_modelling.tracing import most_tokens
-from transformer.text.normalisation import valid
+from transformer.language_modelling.tracing import max_tokens
+from transformer.text.normalisation import replace_surrogates
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
@@ -36,9 +36,9 @@ PAGES: Mapping[Kind, KindPage] = {
 }
 MAPS = HeadMaps(PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),))
 # A text that a copying head can continue, because the last words occurred before.
-REPEATING = "She loves tea and he loves music. She loves tea and he"
-BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
-NOTHING = "(nothing: the model starts by itself)"
+REPETITION = "She loves tea and he loves music. She loves tea and he"
+BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPETITION, "")
+EMPTY_TEXT = "(nothing: the model starts by itself)"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LanguageReading:
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
         """Return the head to show: the user's choice, or the most informative head on this text."""
         shape = self.trace.decoder.shape[:2]
-        return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
+        return at_clearest_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
     # The remaining members implement the protocol `HeadReading`.
 
@@ -138,12 +138,12 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
         text_box(
             "beginning",
             asked.text,
-            go_on_from,
-            label=f"Start of a text (up to {most_tokens(loaded)} tokens)",
+            store_text,
+            label=f"Start of a text (up to {max_tokens(loaded)} tokens)",
             placeholder="Type the start of a text, or nothing …",
             button="Continue",
             primary=True,
-            asked=session.box_request(),
+            request=session.box_request(),
             help=f"Token: {explain('token')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
@@ -153,7 +153,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
         key="lm_example",
         on_change=_use_example,
         placeholder="Choose one …",
-        format_func=lambda text: text or NOTHING,
+        format_func=lambda text: text or EMPTY_TEXT,
     )
     for place in rest:
         with place:
@@ -162,16 +162,16 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
     params = session.params(ContinuationParams).within(tokenizer.size, tokenizer.symbols)
     reading = LanguageReading(CachedRuns(loaded), asked.text, asked.length, params)
     try:
-        written = len(reading.traced.ranks)
+        count = len(reading.traced.ranks)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
-    return replace(reading, params=replace(params, step=min(params.step, written - 1)))
+    return replace(reading, params=replace(params, step=min(params.step, count - 1)))
 
 
-def go_on_from(typed: str) -> None:
+def store_text(typed: str) -> None:
     """Callback: store a new text, and drop the forced tokens and pins, which belong to the old one."""
-    session.update(LanguageModelParams, text=valid(typed))
+    session.update(LanguageModelParams, text=replace_surrogates(typed))
     session.store(session.params(ContinuationParams).for_another_beginning())
     session.store_attention(session.attention(of=TextHeadParams).unpinned())
 
@@ -179,6 +179,6 @@ def go_on_from(typed: str) -> None:
 def _use_example() -> None:
     chosen = st.session_state.lm_example
     if chosen in BEGINNINGS:
-        go_on_from(chosen)
+        store_text(chosen)
         session.refill_boxes()
     st.session_state.lm_example = None

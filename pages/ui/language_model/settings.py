@@ -6,11 +6,10 @@ import streamlit as st
 
 from pages.ui.language_model.model import language_model_choice
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams
-from pages.ui.reading.model_picker import device_choice
+from pages.ui.reading.model_picker import show_device_choice
 from pages.ui.state import session
-from pages.ui.state.bind import bind, bind_number
+from pages.ui.state.bind import bind_number, segments
 from pages.ui.text.glossary import explain
-from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
 # Numeric parameters of each decoding method: field name, label, and step of the number box.
@@ -37,16 +36,10 @@ WORDS = {
 def continuation_settings() -> None:
     """Show a button that opens the settings: decoding method, maximum number of new tokens, device and model."""
     with st.popover("Settings", icon=":material/tune:", width="stretch"):
-        st.segmented_control(
-            "How the next token is chosen",
-            METHODS,
-            format_func=NAMES.__getitem__,
-            required=True,
-            help=explain("greedy", "beam", "sampling"),
-            **bind(ContinuationParams, "method"),
-        )
+        words = explain("greedy", "beam", "sampling")
+        segments("How the next token is chosen", NAMES, ContinuationParams, "method", help=words)
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
             st.number_input(label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name))
         st.number_input("Maximum tokens", step=1, help=explain("token"), **bind_number(LanguageModelParams, "length"))
-        device_choice()
+        show_device_choice()
         language_model_choice()

@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.ui.decoding.component import draw_decoding
 from pages.ui.decoding.payload import decoding_payload
-from pages.ui.decoding.visited import Visited
-from pages.ui.language_model.continuing import ENGLISH, show_written
+from pages.ui.decoding.visited_translations import VisitedTranslation
+from pages.ui.language_model.continuation import ENGLISH, show_written
 from pages.ui.language_model.reading import read_beginning
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import ContinuationParams
@@ -26,10 +26,10 @@ def show_steps(loaded: LanguageModel) -> None:
         show_written(reading)
     traced, params, choice, tokenizer = reading.traced, reading.params, reading.choice(), loaded.tokenizer
     ids = tuple(token.id for token in traced.translation.tokens)
-    shown = Visited(ids, traced.translation.text, traced.translation.log_prob, params)
+    visited = VisitedTranslation(ids, traced.translation.text, traced.translation.log_prob, params)
 
-    def message(asked: dict[str, Any]) -> bytes:
-        return decoding_payload(traced, [shown], params, tokenizer, asked, (choice.layer, choice.head), ENGLISH)
+    def message(request: dict[str, Any]) -> bytes:
+        return decoding_payload(traced, [visited], params, tokenizer, request, (choice.layer, choice.head), ENGLISH)
 
     with main_figure(f"**Step by step:** {markdown(traced.translation.text)}"):
         draw_decoding(

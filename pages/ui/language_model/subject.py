@@ -7,7 +7,7 @@ import streamlit as st
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.compare_heads.two_heads import ComparedModel, compared_translator
 from pages.ui.heads.head_reading import HeadReading, MapReading
-from pages.ui.language_model.continuing import show_text
+from pages.ui.language_model.continuation import show_text
 from pages.ui.language_model.copying_heads import copying_names
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.reading import PAGES, read_beginning
@@ -37,17 +37,18 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
-# Value of the select box for the translator. All values except OF_TRANSLATOR and OF_OWN are names of model folders.
-OF_TRANSLATOR = ""
+# Value of the select box for the translator. All values except TRANSLATOR_OPTION and OWN_OPTION are names of model
+# folders.
+TRANSLATOR_OPTION = ""
 # Value of the select box for attention from a file. No folder can have this name.
-OF_OWN = "/own"
+OWN_OPTION = "/own"
 
 
-def language_model_shown() -> bool:
+def is_language_model() -> bool:
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
 
 
-def own_shown() -> bool:
+def is_own_attention() -> bool:
     """Return whether the page shows attention from the user's own file."""
     return session.params(SubjectParams).subject == OWN
 
@@ -61,22 +62,22 @@ def subject_choice(page: str) -> None:
     key = f"{page}subject"
     folders = list(language_model_folders())
     name = session.params(LanguageModelParams).model
-    own = [OF_OWN] if page == CompareParams.PREFIX else []
-    chosen = OF_OWN if own and own_shown() else OF_TRANSLATOR
-    if language_model_shown():
-        chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
+    own_options = [OWN_OPTION] if page == CompareParams.PREFIX else []
+    option = OWN_OPTION if own_options and is_own_attention() else TRANSLATOR_OPTION
+    if is_language_model():
+        option = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
 
     def choose() -> None:
         picked = st.session_state[key]
-        subject = {OF_TRANSLATOR: TRANSLATOR, OF_OWN: OWN}.get(picked, LANGUAGE_MODEL)
+        subject = {TRANSLATOR_OPTION: TRANSLATOR, OWN_OPTION: OWN}.get(picked, LANGUAGE_MODEL)
         session.update(SubjectParams, subject=subject)
         if picked in folders:
             session.update(LanguageModelParams, model=picked)
 
     st.selectbox(
         "Whose heads",
-        [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL]), *own],
-        key=preset(key, chosen),
+        [TRANSLATOR_OPTION, *(folders or [LANGUAGE_MODEL]), *own_options],
+        key=preset(key, option),
         on_change=choose,
         format_func=_title,
         label_visibility="collapsed",
@@ -84,7 +85,7 @@ def subject_choice(page: str) -> None:
     )
 
 
-def links_to_its_heads() -> None:
+def show_head_links() -> None:
     """Show links from the "Language model" page to other pages that show the language model's heads."""
     with st.container(horizontal=True):
         for label, page, icon in LINKS:
@@ -96,12 +97,12 @@ def read_subject() -> HeadReading:
     """Show the chosen model's text box, and run the model on the text. If the run fails, show a message and end the
     page.
     """
-    if not language_model_shown():
+    if not is_language_model():
         reading = read_sentence()
         show_translation(reading)
         return reading
     reading = read_beginning(language_model(), settings=False)
-    session.quote(f"Text: {reading.trace.text}")
+    session.set_quoted_text(f"Text: {reading.trace.text}")
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
             show_text(reading)
@@ -109,27 +110,27 @@ def read_subject() -> HeadReading:
     return reading
 
 
-def named_besides() -> AlsoNamed:
+def copying_head_names() -> AlsoNamed:
     """Return additional names for a language model's heads, based on their attention in random patterns; empty for
     others.
     """
-    return copying_names(language_model()) if language_model_shown() else {}
+    return copying_names(language_model()) if is_language_model() else {}
 
 
 def read_maps() -> MapReading:
     """Return the attention maps in the user's file, or those of the chosen model on the user's text."""
-    return read_own() if own_shown() else read_subject()
+    return read_own() if is_own_attention() else read_subject()
 
 
 def compared_subject() -> ComparedModel:
     """Return the chosen model for the part "A vs. B". For attention from a file, show a message and end the page."""
-    if own_shown():
+    if is_own_attention():
         st.info(
             "“A vs. B” needs a model that reads two texts, and a file has the attention of only one. Choose another "
             "model."
         )
         raise PageEnd
-    if not language_model_shown():
+    if not is_language_model():
         return compared_translator(translator())
     loaded = language_model()
 
@@ -148,9 +149,9 @@ def compared_subject() -> ComparedModel:
 
 
 def _title(name: str) -> str:
-    if name == OF_TRANSLATOR:
+    if name == TRANSLATOR_OPTION:
         return "Translator"
-    if name == OF_OWN:
+    if name == OWN_OPTION:
         return "Your own attention"
     shipped = name in (SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL)
     return "Language model" if shipped else f"Language model: {name}"

@@ -2,7 +2,7 @@
 
 In lecture mode, a page shows only its main figure, as large as the screen. Pages mark elements as the main figure, as
 words of the figure, or as an aside; unmarked elements are explanations or controls. assets/lecture/page.css hides or
-enlarges elements by role. Charts, tables and components call `large`.
+enlarges elements by role. Charts, tables and components call `is_lecture_mode`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
-def large() -> bool:
+def is_lecture_mode() -> bool:
     """Return whether lecture mode is on, in which the page shows only its main figure, as large as the screen."""
     return session.params(LectureParams).lecture
 
@@ -37,7 +37,7 @@ def lay_out(page: str) -> None:
     Args:
         page: the name of the open page.
     """
-    if large():
+    if is_lecture_mode():
         titled = session.params(LectureParams).heading(page)
         st.html(STYLE + (f"<style>:root {{ --slide-title: {TITLE_HEIGHT}px; }}</style>" if titled else ""))
 
@@ -55,11 +55,11 @@ def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenera
         return st.container()
     place = st.container(key=MAIN)
     lines = tuple(filter(None, headline))
-    if lines and large():
-        taken = sum(min(rows, 1 + len(line) // ROW) for line in lines)
+    if lines and is_lecture_mode():
+        row_count = sum(min(rows, 1 + len(line) // ROW) for line in lines)
         with place.container(key=LINES, gap=None):
             st.markdown("\n\n".join(lines))
-            st.html(f"<style>.st-key-{MAIN} {{ --lines: {taken}; --rows: {rows}; }}</style>")
+            st.html(f"<style>.st-key-{MAIN} {{ --lines: {row_count}; --rows: {rows}; }}</style>")
     return place
 
 
@@ -71,7 +71,9 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
         wide: whether the figure is wider than usual.
     """
     with main_figure(*headline):
-        words, figure = st.columns([5, 7] if large() and not wide else [4, 8], gap="small" if large() else "large")
+        words, figure = st.columns(
+            [5, 7] if is_lecture_mode() and not wide else [4, 8], gap="small" if is_lecture_mode() else "large"
+        )
     return words, figure
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import visible
+from attention_atlas.browser.token_labels import displayable
 from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.layout.roles import clicker_is_free
@@ -21,6 +21,7 @@ from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.slides import LONGEST_TITLE, MAX_BYTES, Slide, Slides
+from pages.ui.params.state import TEXT
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.params.translate import FilmParams
@@ -29,12 +30,12 @@ from pages.ui.text.markup import markdown
 
 KEY = "lecture"
 # Session-state key for the page of the slide that the user opened, kept until a script run shows that page.
-OPENED = "_opened_slide"
+OPENED_SLIDE = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence makes the URL too long."
-WITHOUT_LIST = "This slide contains only the open sentence: your list of sentences would make the URL too long."
+LIST_LEFT_OUT = "This slide contains only the open sentence: your list of sentences would make the URL too long."
 # Pages with buttons that a presentation clicker presses, unless the page is shown as a slide.
-STEPPED = ("lessons",)
-OF_ONE_HEAD = (
+STEP_PAGES = ("lessons",)
+HEAD_PAGES = (
     "encoder_attention",
     "masked_attention",
     "cross_attention",
@@ -44,7 +45,7 @@ OF_ONE_HEAD = (
 )
 # Pages that show either the translator or a language model. With a language model, a slide is described
 # by that model's text and head.
-OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
+ANY_MODEL_PAGES = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture/lecture")
 
@@ -55,9 +56,9 @@ def opened_page(page: str) -> str | None:
 
     The request is kept until the page is open, because Streamlit may interrupt this script run before the switch.
     """
-    if st.session_state.get(OPENED) == page:
-        del st.session_state[OPENED]
-    return st.session_state.get(OPENED)
+    if st.session_state.get(OPENED_SLIDE) == page:
+        del st.session_state[OPENED_SLIDE]
+    return st.session_state.get(OPENED_SLIDE)
 
 
 def show_slide(number: int | None, *, present: bool = True, at_end: bool = False) -> None:
@@ -82,7 +83,7 @@ def show_slide(number: int | None, *, present: bool = True, at_end: bool = False
         end = [ends[slide.page]] if at_end and slide.page in ends else []
         session.open_address(address, lecture if present else replace(lecture, lecture=False), *end)
         session.refill_boxes()
-        st.session_state[OPENED] = slide.page
+        st.session_state[OPENED_SLIDE] = slide.page
 
 
 def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
@@ -98,9 +99,9 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
         return "" if name == first else name
 
     def act() -> None:
-        sent = st.session_state[KEY].get("act")
-        if isinstance(sent, dict):
-            _act(sent, page)
+        message = st.session_state[KEY].get("act")
+        if isinstance(message, dict):
+            _act(message, page)
 
     params = session.params(LectureParams)
     slides = params.slides
@@ -117,21 +118,21 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
                 "heading": params.heading(page),
                 "longest": LONGEST_TITLE,
                 "slides": [
-                    {"title": slide.title, "page": titles[slide.page], "text": _described(slide)}
+                    {"title": slide.title, "page": titles[slide.page], "text": _describe_slide(slide)}
                     for slide in slides.slides
                 ],
                 "file": slides.to_file() if slides else "",
                 "limit": MAX_BYTES,
                 "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
-                "code": _code(path(page), titles) if params.qr else None,
+                "code": _qr_code(path(page), titles) if params.qr else None,
             },
         )
     if slides.problem:
         st.warning(markdown(slides.problem), icon=":material/edit:")
 
 
-def _act(sent: Mapping[str, Any], page: str) -> None:
+def _act(message: Mapping[str, Any], page: str) -> None:
     """Perform the action that an untrusted browser message requests."""
     # The user has had time to read the last error message, so clear it.
     params = session.params(LectureParams)
@@ -139,7 +140,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
     session.store(params)
 
     def number(name: str) -> int:
-        value = sent.get(name)
+        value = message.get(name)
         return value if type(value) is int and abs(value) <= len(params.slides) else NO_SLIDE
 
     def listed(slides: Slides) -> None:
@@ -150,21 +151,21 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         if not address:
             listed(replace(params.slides, problem=TOO_LONG))
             return
-        mine = ListParams("\n".join(session.sentence_list().sentences)).to_address()
-        added = params.slides.added(Slide.of(page, address | mine).carrying(session.carried()))
-        if added.problem and mine:
-            added = params.slides.added(Slide.of(page, address).carrying(session.carried()))
-            added = replace(added, problem=added.problem or WITHOUT_LIST)
+        own_list = ListParams("\n".join(session.sentence_list().sentences)).to_address()
+        added = params.slides.added(Slide.of(page, address | own_list).carrying(session.embedded_experiment()))
+        if added.problem and own_list:
+            added = params.slides.added(Slide.of(page, address).carrying(session.embedded_experiment()))
+            added = replace(added, problem=added.problem or LIST_LEFT_OUT)
         listed(added)
 
     def load() -> None:
-        text = sent.get("text")
+        text = message.get("text")
         slides = Slides.from_file(text if isinstance(text, str) else "")
         # If the file cannot be read, keep the current slides.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
     def entitle() -> None:
-        text = sent.get("text")
+        text = message.get("text")
         if isinstance(text, str):
             # Stay on the current slide, because only the title changes.
             session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
@@ -181,49 +182,49 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         "load": load,
         "title": entitle,
     }
-    action = actions.get(sent.get("what") if isinstance(sent.get("what"), str) else None)
+    action = actions.get(message.get("what") if isinstance(message.get("what"), str) else None)
     if action is not None:
         action()
 
 
-def _described(slide: Slide) -> str:
+def _describe_slide(slide: Slide) -> str:
     """Return a description of a slide for the lecturer's list of slides.
 
     The URL of a slide also holds the settings of other pages, which the description leaves out.
     """
     address = dict(slide.parameters)
-    if slide.page in STEPPED:
+    if slide.page in STEP_PAGES:
         # A lesson ignores the sentence in the URL.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
-    what, text, of = "", address[session.TEXT], AttentionParams
-    subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
+    what, text, of = "", address[TEXT], AttentionParams
+    subject = SubjectParams.from_address(address).subject if slide.page in ANY_MODEL_PAGES else slide.page
     if subject == LANGUAGE_MODEL:
         text, of = LanguageModelParams.from_address(address).text, TextHeadParams
     if frame := FilmParams.from_address(address).frame * (slide.page == FIRST):
         what = f"film, frame {frame}"
     elif slide.page == "switch_heads_off":
-        what = _switched(OffParams.from_address(address))
-    elif slide.page in OF_ONE_HEAD:
+        what = _describe_switched(OffParams.from_address(address))
+    elif slide.page in HEAD_PAGES:
         choice = of.from_address(address)
         what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
     if slide.page == "decoding":
         what = ", ".join(filter(None, [what, f"step {DecodingParams.from_address(address).step + 1}"]))
-    return " · ".join(filter(None, [what, visible(text)]))
+    return " · ".join(filter(None, [what, displayable(text)]))
 
 
-def _switched(off: OffParams) -> str:
+def _describe_switched(off: OffParams) -> str:
     heads = off.heads.heads
     if not heads:
         return ""
-    named = head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
-    return f"{named} {'changed' if off.gate else 'off'}"
+    heads_text = head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
+    return f"{heads_text} {'changed' if off.gate else 'off'}"
 
 
 def _step(page: str) -> str:
     """Return the number of the lesson step as text; empty if no lesson is open, or if the clicker changes slides."""
     lesson = session.params(LessonParams)
-    if page not in STEPPED or not lesson.id or not clicker_is_free():
+    if page not in STEP_PAGES or not lesson.id or not clicker_is_free():
         return ""
     # Omit the total number of steps, because the lessons module imports torch.
     return f"Step {lesson.shown_step + 1}"
@@ -233,13 +234,13 @@ def _query(slide: Slide, more: Mapping[str, str]) -> str:
     return str(Slide.of(slide.page, dict(slide.parameters) | dict(more))).partition("?")[2]
 
 
-def _code(path: str, pages: Container[str]) -> dict[str, str]:
+def _qr_code(path: str, pages: Container[str]) -> dict[str, str]:
     """Return the QR code and URL that open this page in lecture mode, or a message that explains why there is none."""
     address = session.page_address()
     if not address:
         return {"problem": NO_CODE}
-    whole = full_address(st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
-    image = qr_code(whole)
+    url = full_address(st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
+    image = qr_code(url)
     if image is None:
         return {"problem": NO_CODE}
-    return {"image": image, "address": whole, "problem": local_only(whole)}
+    return {"image": image, "address": url, "problem": local_only(url)}

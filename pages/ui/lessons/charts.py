@@ -9,10 +9,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, MASKED, PICKED, SECOND, ink_on, sequential
-from pages.ui.charts.tables import numbered
+from pages.ui.charts.tables import numbered_labels
 from pages.ui.lessons.tables import tile_rows
 from transformer.lessons.tables import Table
 
@@ -34,7 +34,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     """
     series = list(table.columns[1:])
     long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
-    shown = numbered(table[place].tolist()) if labels is None else labels
+    shown = numbered_labels(table[place].tolist()) if labels is None else labels
     axis, names = labelled_axis("bar_labels", shown, labelLimit=LABEL)
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
@@ -54,7 +54,7 @@ def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -
     text = base.mark_text(align="left", dx=4).encode(
         text=alt.Text("value:Q", format=".1%"), color=alt.value("currentColor")
     )
-    return layered(bar, text).add_params(names).properties(height=60 + (44 if legend else 30) * len(table))
+    return layer_charts(bar, text).add_params(names).properties(height=60 + (44 if legend else 30) * len(table))
 
 
 def costs(table: Table) -> alt.LayerChart:
@@ -91,7 +91,7 @@ def costs(table: Table) -> alt.LayerChart:
     )
     bar = base.mark_bar().encode(color=alt.Color("ink:N", scale=None))
     text = base.mark_text(align="left", dx=4).encode(text="says:N", color=alt.value("currentColor"))
-    return layered(bar, text).add_params(names).properties(height=60 + 27 * len(words))
+    return layer_charts(bar, text).add_params(names).properties(height=60 + 27 * len(words))
 
 
 def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerChart:
@@ -113,7 +113,7 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
                 text="says:N", color=alt.value("currentColor")
             ),
         ]
-    return layered(*layers).properties(height=chart.height)
+    return layer_charts(*layers).properties(height=chart.height)
 
 
 def ranks(table: Table) -> alt.LayerChart:
@@ -165,7 +165,7 @@ def ranks(table: Table) -> alt.LayerChart:
     text = label.mark_text(align="left", dx=10, dy=22 if table.marked else -6).encode(
         text="says:N", color=alt.value("currentColor")
     )
-    return layered(bar, point, text).properties(height=380)
+    return layer_charts(bar, point, text).properties(height=380)
 
 
 def tiles(table: Table) -> alt.LayerChart:
@@ -207,4 +207,6 @@ def tiles(table: Table) -> alt.LayerChart:
             color=alt.Color("share:Q", scale=sequential(), legend=None)
         )
         text = base.mark_text().encode(text="says:N", color=ink_on("share"))
-    return layered(tile, text).add_params(names).properties(height=60 + len(rows) * (TILE if len(rows) < 10 else 25))
+    return (
+        layer_charts(tile, text).add_params(names).properties(height=60 + len(rows) * (TILE if len(rows) < 10 else 25))
+    )

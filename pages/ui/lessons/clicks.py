@@ -4,59 +4,61 @@ from __future__ import annotations
 
 from attention_atlas.browser.labels import column_labels, place_of, row_labels
 from pages.ui.lessons.figures import first_choice, pinned_row
-from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.lessons.measured_step import MeasuredStep
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.markup import markdown
 from transformer.analysis.view import view_of
 
 
-def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
+def is_done(lesson_step: MeasuredStep, clicked: AttentionParams) -> bool:
     """Return whether the head or row that the user chose in the attention map completes the step's task."""
-    step, values = measured.step, measured.finding.values
+    step, values = lesson_step.step, lesson_step.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
-    asked_in = _asked_in(measured)
+    asked_in = _opened_head(lesson_step)
     return (
         step.next_when == "row pinned"
         and (clicked.layer, clicked.head) == asked_in
-        and bool(set(clicked.rows) & set(pinned_row(measured, asked_in)))
+        and bool(set(clicked.rows) & set(pinned_row(lesson_step, asked_in)))
     )
 
 
-def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
+def describe_wrong_choice(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
     """Return a Markdown comment on a wrong head or row; empty if the user has not chosen any."""
-    what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
-    said = what(measured, clicked) if what else ""
-    return said and f"{said} Try another, or press “Show me”."
+    what = {"head opened": _other_head, "row pinned": _other_row}.get(lesson_step.step.next_when)
+    remark = what(lesson_step, clicked) if what else ""
+    return remark and f"{remark} Try another, or press “Show me”."
 
 
-def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
+def _other_head(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
     layer, head = _numbers(clicked)
-    if (clicked.layer, clicked.head) == _asked_in(measured):
+    if (clicked.layer, clicked.head) == _opened_head(lesson_step):
         # The user has not clicked anything yet, because the map opens with this head.
         return ""
     return f"You opened **layer {layer}, head {head}**, which is not the right one."
 
 
-def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
+def _other_row(lesson_step: MeasuredStep, clicked: AttentionParams) -> str:
     # The user's display settings determine the rows of the map.
-    view = view_of(measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide)
+    view = view_of(
+        lesson_step.evidence.trace(), lesson_step.figure["kind"], words=clicked.words, special=not clicked.hide
+    )
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
         return ""
     rows, columns = row_labels(view.axes), column_labels(view.axes)
     name = f"“{markdown(rows[row])}”{place_of(rows, row)}"
-    if (clicked.layer, clicked.head) != _asked_in(measured):
-        layer, head = (number + 1 for number in _asked_in(measured))
+    if (clicked.layer, clicked.head) != _opened_head(lesson_step):
+        layer, head = (number + 1 for number in _opened_head(lesson_step))
         return f"You marked {name}, but not in layer {layer}, head {head}."
     column = int(view.weights[clicked.layer, clicked.head, row].argmax())
     looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
     return f"You marked {name}, which looks most at {looked_at}: this is not the row in the question."
 
 
-def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
+def _opened_head(lesson_step: MeasuredStep) -> tuple[int, int]:
     """Return the 0-based layer and head with which the attention map opens."""
-    choice = first_choice(measured, solved=False)
+    choice = first_choice(lesson_step, solved=False)
     return choice.layer, choice.head
 
 

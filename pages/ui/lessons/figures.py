@@ -11,15 +11,15 @@ import streamlit as st
 
 from attention_atlas.browser.payload import browser_payload, sentence_id
 from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
-from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.charts.tables import numbered_labels, show_numbers, show_table
 from pages.ui.components.attention_browser import draw_browser
 from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.layout.roles import aside
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
-from pages.ui.lessons.measured import MeasuredStep
-from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
+from pages.ui.lessons.measured_step import MeasuredStep
+from pages.ui.lessons.tables import display_table, table_of, totals_of, without_maps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.markup import markdown
 from transformer.lessons.evidence import JOBS
@@ -30,28 +30,28 @@ from transformer.running.runs.trace import TraceRun
 
 # Table columns that contain whole sentences, and the width in pixels of each. The other
 # columns still fit on a projector.
-LONG, TEXT = ("translation", "with positions", "without positions"), 240
+LONG_COLUMNS, TEXT_WIDTH = ("translation", "with positions", "without positions"), 240
 # State with which the map was last opened: the lesson's id, the step number, and whether the answer was visible.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = ("candidates", "probabilities", "norms", "vectors")
 TOTALS = "lesson_totals"
-# Decimal places; FINE is for the probabilities of whole sentences, which are small.
-DIGITS, FINE = 3, 4
+# Decimal places; FINE_DIGITS is for the probabilities of whole sentences, which are small.
+DIGITS, FINE_DIGITS = 3, 4
 
 
-def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
+def first_choice(lesson_step: MeasuredStep, *, solved: bool) -> AttentionParams:
     """Return the head, the pinned rows and the metric with which a step's attention map opens.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         solved: whether the user has completed the step's task.
     """
-    step, evidence, figure = measured.step, measured.evidence, measured.figure
+    step, evidence, figure = lesson_step.step, lesson_step.evidence, lesson_step.figure
     kind = figure["kind"]
-    layer, head = opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, figure["head"])
+    layer, head = opened_head(step, lesson_step.finding, evidence) if solved else evidence.head(kind, figure["head"])
     rows: tuple[int, ...] = ()
     if "row" in figure and (solved or step.next_when != "row pinned"):
-        rows = pinned_row(measured, (layer, head))
+        rows = pinned_row(lesson_step, (layer, head))
     # The bars below the small maps give the answer away, so show them only after the answer.
     bars = ""
     if solved and "bars" in figure:
@@ -61,76 +61,76 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
-def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
+def pinned_row(lesson_step: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
     """Return the token positions of the row that the figure pins.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         at: the 0-based layer and head of the map, on which the row may depend.
     """
-    kind = measured.figure["kind"]
-    row = measured.evidence.row(kind, measured.figure["row"], at)
-    return measured.evidence.view(kind).axes.row_positions[row]
+    kind = lesson_step.figure["kind"]
+    row = lesson_step.evidence.row(kind, lesson_step.figure["row"], at)
+    return lesson_step.evidence.view(kind).axes.row_positions[row]
 
 
-def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
+def chosen_in_map(lesson_step: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
     """Return what the user has chosen in the attention map since the step was opened; None if nothing.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         opened: the id of the open lesson, and the step number.
     """
-    sent = st.session_state.get(_key(measured), {}).get("choice")
-    now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
+    message = st.session_state.get(_key(lesson_step), {}).get("choice")
+    now = sentence_id(lesson_step.evidence.trace()), _request_number(lesson_step, (*opened, False))
     # Ignore a choice that was made in the map of another step, or before this step was last opened.
-    if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
+    if not isinstance(message, dict) or (message.get("id"), message.get("request")) != now:
         return None
-    return AttentionParams.from_browser(sent)
+    return AttentionParams.from_browser(message)
 
 
-def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
+def show_map(lesson_step: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
     """Show the attention browser of a step. When the task is done, the browser switches to the answer.
 
     Streamlit reruns do not change what the user has chosen in the browser until the task is done or another step opens.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         opened: the id of the open lesson, and the step number.
         done: whether the answer is visible. Until then, the browser does not describe the map in words.
     """
-    step, trace = measured.step, measured.evidence.trace()
+    step, trace = lesson_step.step, lesson_step.evidence.trace()
     draw_browser(
-        key=_key(measured),
+        key=_key(lesson_step),
         width="stretch",
         on_choice_change=lambda: None,
         data=browser_payload(
             trace,
-            measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
-            vars(first_choice(measured, solved=done)),
-            number=_request_number(measured, (*opened, done)),
+            lesson_step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), lesson_step.figure["kind"])),
+            vars(first_choice(lesson_step, solved=done)),
+            number=_request_number(lesson_step, (*opened, done)),
             quiet=bool(step.question) and not done,
             beside=True,
         ),
     )
 
 
-def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
+def _request_number(lesson_step: MeasuredStep, shown: tuple[str, int, bool]) -> int:
     """Return the request number for the attention browser, which changes when the step is opened, reopened or done."""
     # If a script run does not show the map, Streamlit drops the user's choice but the browser keeps
     # it, so make a new request.
-    stays = SYNCED.shown == shown and _key(measured) in st.session_state
+    stays = SYNCED.shown == shown and _key(lesson_step) in st.session_state
     return SYNCED.request(shown, new=not stays).number
 
 
-def _key(measured: MeasuredStep) -> str:
-    return f"lesson_{measured.figure['kind']}"
+def _key(lesson_step: MeasuredStep) -> str:
+    return f"lesson_{lesson_step.figure['kind']}"
 
 
-def show_without(measured: MeasuredStep, *, done: bool) -> None:
+def show_without(lesson_step: MeasuredStep, *, done: bool) -> None:
     """Show a head's map in the trained model and, when the task is done, in the model without one part."""
     maps = [
         Map(title, rows, columns, values, mask)
-        for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
+        for title, rows, columns, values, mask in without_maps(lesson_step.evidence, **lesson_step.figure)
     ]
     side_by_side(maps if done else maps[:1], "lesson_without", sentence="")
 
@@ -143,7 +143,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
         marked: the training steps to label, from the table of a figure of type "learning".
     """
     table = pd.read_csv(StringIO(curve))
-    for lines, unit, name, said in (
+    for lines, unit, name, meaning in (
         (LOSS, "loss, nats per token", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
         (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
     ):
@@ -156,7 +156,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
                     {
                         "step": points.step,
                         "value": points["loss" if name == "loss" else "chrF"],
-                        "says": [said(row) for row in points.itertuples()],
+                        "says": [meaning(row) for row in points.itertuples()],
                     }
                 ),
                 last=int(table.step.max()),
@@ -169,7 +169,7 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
 
 def show_values(table: Table) -> None:
     """Show a sum of vectors as a coloured table: one row per position, one column per component of the vectors."""
-    frame = framed(table)
+    frame = display_table(table)
     columns = list(table.columns)
     values = frame[columns].to_numpy(dtype=np.float64)
     side_by_side(
@@ -190,16 +190,16 @@ def show_values(table: Table) -> None:
     )
 
 
-def show_table_figure(measured: MeasuredStep) -> None:
+def show_table_figure(lesson_step: MeasuredStep) -> None:
     """Show a figure that is based on a table: totals as text, and a chart, a coloured table or the table itself."""
-    table = table_of(measured)
+    table = table_of(lesson_step)
     assert table is not None, "the figure has a table"
-    frame, show = framed(table), measured.step.show
+    frame, show = display_table(table), lesson_step.step.show
     chart = _chart(show, table, frame)
     if totals := totals_of(table):
         st.container(key=TOTALS).markdown(markdown(totals))
     if show == "learning":
-        show_learning(measured.evidence.curve(), frame)
+        show_learning(lesson_step.evidence.curve(), frame)
     elif show == "values":
         show_values(table)
     elif chart is not None:
@@ -209,8 +209,8 @@ def show_table_figure(measured: MeasuredStep) -> None:
             alt=f"{', '.join(table.columns)}, by {table.head}; the table has the numbers.",
             sentence="",
         )
-    digits = FINE if show == "translations" else DIGITS
-    wrapped = {name: TEXT for name in frame if name in LONG}
+    digits = FINE_DIGITS if show == "translations" else DIGITS
+    wrapped = {name: TEXT_WIDTH for name in frame if name in LONG_COLUMNS}
     if show == "learning":
         with aside("lesson_numbers"):
             show_table(frame, "lesson_table", digits=digits, wrapped=wrapped)
@@ -231,11 +231,11 @@ def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | Non
     if show not in BARS:
         return None
     # Number the tokens, because equal tokens need separate bars. Other labels are unique.
-    names = numbered(frame[table.head].tolist())
+    names = numbered_labels(frame[table.head].tolist())
     labels = [str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)]
     return bars(frame, table.head, labels)
 
 
-def hidden(measured: MeasuredStep, *, done: bool) -> bool:
+def is_hidden(lesson_step: MeasuredStep, *, done: bool) -> bool:
     """Return whether the figure must stay hidden until the user has answered, because it shows the answer."""
-    return measured.step.show in TABLES and bool(measured.step.question) and not done
+    return lesson_step.step.show in TABLES and bool(lesson_step.step.question) and not done

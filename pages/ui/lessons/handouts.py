@@ -16,7 +16,7 @@ from attention_atlas.browser.html_file import POLICY, theme
 from attention_atlas.browser.payload import browser_payload
 from attention_atlas.browser.scripts import script, style
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
+from pages.ui.lessons.measured_step import MeasuredStep, finding_run, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.text.number_format import typeset
 from pages.ui.text.server_paths import without_server_paths
@@ -28,13 +28,13 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 LESSON_FILE = "attention_browser/lesson_file"
-WRITE = "Made with Attention Atlas. All numbers were measured on the model {}."
+FOOTER = "Made with Attention Atlas. All numbers were measured on the model {}."
 
 
-def printed(lesson: Lesson, write: Callable[[], str]) -> str:
+def handout(lesson: Lesson, write: Callable[[], str]) -> str:
     """Return the HTML document from `write`, or a document with the error message if a step cannot be measured.
 
-    Streamlit calls `printed` only when the user clicks the download button, and shows no exceptions at that time.
+    Streamlit calls `handout` only when the user clicks the download button, and shows no exceptions at that time.
     """
     try:
         return write()
@@ -44,7 +44,7 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
 
 
 @contextmanager
-def _named(number: int) -> Iterator[None]:
+def _step_named(number: int) -> Iterator[None]:
     """Context manager that adds the step's number to the message of an error."""
     try:
         yield
@@ -52,22 +52,26 @@ def _named(number: int) -> Iterator[None]:
         raise LessonError(f"step {number}: {error}") from error
 
 
-def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
+def worksheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
     """Return a lesson's worksheet as HTML, either with the measured answers or with an empty table to fill in.
 
     Raises:
         LessonError: a step cannot be measured.
     """
     steps, blocks = [], []
-    for number, given in enumerate(lesson.steps, 1):
-        with _named(number):
-            step = measured_step(translator, given)
+    for number, lesson_step in enumerate(lesson.steps, 1):
+        with _step_named(number):
+            step = measured_step(translator, lesson_step)
             choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
-            own = f"<p class=sentence>{escape(given.sentence)}</p>" if given.sentence != lesson.sentence else ""
-            measured = f"<p class=answer>{escape(step.plain(given.reveal))}</p>" if answers else ""
+            sentence = (
+                f"<p class=sentence>{escape(lesson_step.sentence)}</p>"
+                if lesson_step.sentence != lesson.sentence
+                else ""
+            )
+            reveal = f"<p class=answer>{escape(step.plain(lesson_step.reveal))}</p>" if answers else ""
             blocks.append(
-                f"<section><h2>{number}.</h2>{own}<p>{escape(step.plain(given.look_for))}</p>"
-                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>{measured}</section>"
+                f"<section><h2>{number}.</h2>{sentence}<p>{escape(step.plain(lesson_step.look_for))}</p>"
+                f"<p><strong>{escape(step.plain(lesson_step.question))}</strong></p><ul>{choices}</ul>{reveal}</section>"
             )
             steps.append(step)
     rows = "".join(
@@ -88,18 +92,18 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         LessonError: a step cannot be measured.
     """
     blocks, maps, parts = [], [], []
-    for number, given in enumerate(lesson.steps, 1):
-        with _named(number):
-            step = measured_step(translator, given)
+    for number, lesson_step in enumerate(lesson.steps, 1):
+        with _step_named(number):
+            step = measured_step(translator, lesson_step)
             figure = _figure(step, maps)
-            parts.append(ClaimedRun.of(f"step {number}", finding_run(given), step.finding))
+            parts.append(ClaimedRun.of(f"step {number}", finding_run(lesson_step), step.finding))
             choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
-            after = given.show != "map"
+            after = lesson_step.show != "map"
             blocks.append(
-                f"<section><h2>{number}.</h2><p class=sentence>{escape(given.sentence)}</p>"
-                f"<p>{escape(step.plain(given.look_for))}</p>{'' if after else figure}"
-                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>"
-                f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
+                f"<section><h2>{number}.</h2><p class=sentence>{escape(lesson_step.sentence)}</p>"
+                f"<p>{escape(step.plain(lesson_step.look_for))}</p>{'' if after else figure}"
+                f"<p><strong>{escape(step.plain(lesson_step.question))}</strong></p><ul>{choices}</ul>"
+                f"<details><summary>What was measured</summary><p>{escape(step.plain(lesson_step.reveal))}</p>"
                 f"{figure if after else ''}</details></section>"
             )
     return _document(
@@ -108,7 +112,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
         (
             f"<script id=content type=application/json>{json.dumps(maps)}</script>"
             f"<script type=module>{script(LESSON_FILE)}</script>"
-            f"<!-- {Experiment(translator.version, lesson.model, '', tuple(parts)).carried()} -->"
+            f"<!-- {Experiment(translator.version, lesson.model, '', tuple(parts)).embedded_text()} -->"
         ),
     )
 
@@ -168,6 +172,6 @@ def _document(lesson: Lesson, body: str, scripts: str = "") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(lesson.title)}</title>'
         f"<style>{theme()}{style(LESSON_FILE)}</style><main><h1>{escape(lesson.title)}</h1>"
         f"<p>{escape(lesson.summary)}</p><p class=sentence>{escape(lesson.sentence)}</p>{body}"
-        f"<footer>{WRITE.format(escape(lesson.model))}</footer>"
+        f"<footer>{FOOTER.format(escape(lesson.model))}</footer>"
         f"</main>{scripts}</html>"
     )

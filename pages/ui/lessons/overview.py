@@ -11,7 +11,7 @@ from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text
 from transformer.errors import LessonError
-from transformer.lessons.folders import SHIPPED, lesson_files
+from transformer.lessons.folders import SHIPPED_FOLDER, lesson_files
 from transformer.lessons.lesson import read_lesson
 from transformer.text.languages import LANGUAGES
 
@@ -25,12 +25,12 @@ def show_overview() -> None:
         f"{LANGUAGES}, asks what you expect, and then measures it. "
         + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
     )
-    shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED]
-    own = [(name, path) for name, path in files.items() if path.parent != SHIPPED]
+    shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED_FOLDER]
+    own_lessons = [(name, path) for name, path in files.items() if path.parent != SHIPPED_FOLDER]
     _show_list(shipped, params)
-    if own:
+    if own_lessons:
         st.subheader("From the folder “lessons”", anchor=False)
-        _show_list(own, params)
+        _show_list(own_lessons, params)
 
 
 def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:

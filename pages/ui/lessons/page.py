@@ -13,18 +13,18 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.bets.ask import ask
 from pages.ui.bets.offer import show_score
 from pages.ui.bets.verdict import verdict
-from pages.ui.charts.saving import save_button
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.charts.downloads import save_button
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.heads.kinds import PAGES
-from pages.ui.layout.roles import aside, large, words_and_figure
-from pages.ui.lessons.clicks import done_by, remark_on
-from pages.ui.lessons.figures import chosen_in_map, first_choice, hidden, show_map, show_table_figure, show_without
-from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import MeasuredStep, finding_run, measured_step
-from pages.ui.lessons.moves import answer_question, open_step, show_moves
+from pages.ui.layout.roles import aside, is_lecture_mode, words_and_figure
+from pages.ui.lessons.clicks import describe_wrong_choice, is_done
+from pages.ui.lessons.figures import chosen_in_map, first_choice, is_hidden, show_map, show_table_figure, show_without
+from pages.ui.lessons.handouts import handout, lesson_file, worksheet
+from pages.ui.lessons.measured_step import MeasuredStep, finding_run, measured_step
+from pages.ui.lessons.navigation import answer_question, open_step, show_navigation
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
-from pages.ui.reading.model_picker import load, several_models
+from pages.ui.reading.model_picker import has_several_models, load
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
@@ -37,9 +37,9 @@ from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
 # Figures that contain a wide table get more of the page's width.
-WIDE = ("translations", "needed")
+WIDE_FIGURES = ("translations", "needed")
 # The app's start page. Its URL has no path.
-FIRST = "translate"
+START_PAGE = "translate"
 
 
 def show_lesson(path: Path) -> None:
@@ -57,26 +57,26 @@ def show_lesson(path: Path) -> None:
     with aside("lesson_head"):
         head, back = st.columns([8, 2], vertical_alignment="center")
         head.markdown(f"##### {title}")
-        if several_models():
+        if has_several_models():
             head.caption(f"This lesson uses the model {folder}, whichever model is chosen on other pages.")
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
-        measured = measured_step(model, lesson.steps[number])
-        experiment = carry(CachedRuns(model), finding_run(measured.step))
+        lesson_step = measured_step(model, lesson.steps[number])
+        experiment = embed_experiment(CachedRuns(model), finding_run(lesson_step.step))
         words, figure = words_and_figure(
-            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE
+            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=lesson_step.step.show in WIDE_FIGURES
         )
         with figure:
-            done, remark = _show_figure(measured, params, number)
+            done, remark = _show_figure(lesson_step, params, number)
         if done and number == len(lesson.steps) - 1:
             # Mark the lesson as done as soon as the last step is done, because the user may
             # leave the page in many ways.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
-            _show_words(measured, params, done, remark, lesson.model)
-            show_moves(lesson, number, done=done)
-        with _show_more(lesson, measured, model):
+            _show_words(lesson_step, params, done, remark, lesson.model)
+            show_navigation(lesson, number, done=done)
+        with _show_more(lesson, lesson_step, model):
             if done:
                 experiment_buttons(CachedRuns(model), experiment, "lesson")
     except AtlasError as error:
@@ -88,84 +88,84 @@ def _refuse(error: Exception) -> None:
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
-def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
+def _show_figure(lesson_step: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
     """Show the figure of a step. Return whether the step's task is done, and a Markdown comment on a wrong click.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         params: the open lesson and the user's answer.
         number: the 0-based number of the step.
     """
-    step, remark = measured.step, ""
+    step, remark = lesson_step.step, ""
     done = step.next_when == "read" or bool(params.answer)
-    waiting = hidden(measured, done=done)
-    drawn = measured.before if waiting else measured
-    if drawn is None:
+    waiting = is_hidden(lesson_step, done=done)
+    shown_step = lesson_step.before if waiting else lesson_step
+    if shown_step is None:
         st.container(border=True).markdown("The figure appears with the answer.")
-    elif drawn.step.show == "map":
+    elif shown_step.step.show == "map":
         opened = params.id, number
-        clicked = None if done or waiting else chosen_in_map(measured, opened)
+        clicked = None if done or waiting else chosen_in_map(lesson_step, opened)
         if clicked is not None:
-            done = done_by(measured, clicked)
+            done = is_done(lesson_step, clicked)
             if done:
                 # Store the answer in the URL, so that it survives later clicks.
                 session.update(LessonParams, answer="1")
                 session.rewrite_address()
             else:
-                remark = remark_on(measured, clicked)
-        show_map(drawn, opened, done=done)
+                remark = describe_wrong_choice(lesson_step, clicked)
+        show_map(shown_step, opened, done=done)
     elif step.show == "without":
-        show_without(measured, done=done)
+        show_without(lesson_step, done=done)
     else:
-        show_table_figure(measured)
+        show_table_figure(lesson_step)
     return done, remark
 
 
-def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
-    step = measured.step
+def _show_words(lesson_step: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
+    step = lesson_step.step
     aside("lesson_sentence").markdown(f"**Sentence:** {markdown(step.sentence)}")
-    st.markdown(measured.markdown(step.look_for))
+    st.markdown(lesson_step.markdown(step.look_for))
     if step.question:
-        st.markdown(f"**{markdown(measured.plain(step.question))}**")
+        st.markdown(f"**{markdown(lesson_step.plain(step.question))}**")
     if not done:
         if step.question:
-            ask(measured.question, "lesson", answer_question)
+            ask(lesson_step.question, "lesson", answer_question)
         if remark:
             st.container(border=True).markdown(remark)
         return
-    found = verdict(measured.question, params.answer) if step.question else None
-    asked = f"{params.id} {measured.plain(step.question)} {model}"
-    said, reveal = found and found.says, with_link(measured, measured.markdown(step.reveal), model)
+    outcome = verdict(lesson_step.question, params.answer) if step.question else None
+    question_id = f"{params.id} {lesson_step.plain(step.question)} {model}"
+    comment, reveal = outcome and outcome.text, with_link(lesson_step, lesson_step.markdown(step.reveal), model)
     # Without the line break, the number in the verdict could run into the first number of the explanation. On a
     # projector, a style sheet hides the break to save a line.
     with st.container(border=True):
-        st.markdown(f"{said}  \n{reveal}" if said else reveal)
-        if found and not large():
-            # In a lecture, the audience answers, so the answer does not count for the user's score.
-            show_score(asked, found)
-        if not measured.finding.holds:
+        st.markdown(f"{comment}  \n{reveal}" if comment else reveal)
+        if outcome and not is_lecture_mode():
+            # In a lecture, the audience answers, so the answer does not count towards the user's score.
+            show_score(question_id, outcome)
+        if not lesson_step.finding.holds:
             st.caption("The lesson's statement does not hold for this model. The numbers were measured on this model.")
 
 
-def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> DeltaGenerator:
+def _show_more(lesson: Lesson, lesson_step: MeasuredStep, model: Translator) -> DeltaGenerator:
     """Show a link to the page that the step is about, and the handouts; return the container, so that buttons can be
     added.
     """
-    step, row = measured.step, st.container(horizontal=True)
+    step, row = lesson_step.step, st.container(horizontal=True)
     with row:
         if step.address:
             st.link_button(
-                "Explore this on its own page", page_address(measured, lesson.model), icon=":material/open_in_new:"
+                "Explore this on its own page", page_address(lesson_step, lesson.model), icon=":material/open_in_new:"
             )
         with st.popover("Print or download", icon=":material/print:"):
             for label, make, name in (
-                ("Sheet for students, with an empty table", lambda: sheet(lesson, model, answers=False), "sheet"),
-                ("Sheet with the answers", lambda: sheet(lesson, model, answers=True), "answers"),
+                ("Sheet for students, with an empty table", lambda: worksheet(lesson, model, answers=False), "sheet"),
+                ("Sheet with the answers", lambda: worksheet(lesson, model, answers=True), "answers"),
                 ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
             ):
                 save_button(
                     label,
-                    partial(printed, lesson, make),
+                    partial(handout, lesson, make),
                     f"{lesson.id}-{name}.html",
                     key=f"lesson_{name}",
                     icon=None,
@@ -174,19 +174,19 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Del
     return row
 
 
-def with_link(measured: MeasuredStep, text: str, model: str) -> str:
+def with_link(lesson_step: MeasuredStep, text: str, model: str) -> str:
     """Return a Markdown text in which the name of the measured head links to the head's map.
 
     If the measured values do not name a head, the text stays unchanged.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         text: one of the step's texts, as Markdown.
         model: the name of the lesson's model.
     """
-    step, values = measured.step, measured.finding.values
-    named: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
-    kind: Kind | None = named.get(str(values.get("kind")), step.parameters.get("kind", step.figure.get("kind")))
+    step, values = lesson_step.step, lesson_step.finding.values
+    kinds_by_name: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
+    kind: Kind | None = kinds_by_name.get(str(values.get("kind")), step.parameters.get("kind", step.figure.get("kind")))
     if kind is None or not {"layer", "head"} <= set(values):
         return text
     head = {"text": step.sentence, "layer": values["layer"], "head": values["head"]}
@@ -194,18 +194,18 @@ def with_link(measured: MeasuredStep, text: str, model: str) -> str:
     return re.sub(r"[Ll]ayer \*\*\d+\*\*\\?, head \*\*\d+\*\*", rf"[\g<0>]({PAGES[kind].address}?{address})", text)
 
 
-def page_address(measured: MeasuredStep, model: str) -> str:
+def page_address(lesson_step: MeasuredStep, model: str) -> str:
     """Return the URL of the page that a step links to; the parameters contain the step's sentence, head and row.
 
     Args:
-        measured: the step.
+        lesson_step: the step.
         model: the name of the lesson's model.
     """
-    page, _, own = measured.step.address.partition("?")
-    address = {"text": measured.step.sentence, **ModelParams(model).to_address()}
-    if measured.step.show == "map":
-        choice = first_choice(measured, solved=True)
+    page, _, query = lesson_step.step.address.partition("?")
+    address = {"text": lesson_step.step.sentence, **ModelParams(model).to_address()}
+    if lesson_step.step.show == "map":
+        choice = first_choice(lesson_step, solved=True)
         address |= {name: text for name, text in choice.to_address().items() if name != "rows"}
         if choice.rows:
-            address[f"{measured.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
-    return f"/{'' if page == FIRST else page}?{urlencode(address)}" + (f"&{own}" if own else "")
+            address[f"{lesson_step.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
+    return f"/{'' if page == START_PAGE else page}?{urlencode(address)}" + (f"&{query}" if query else "")

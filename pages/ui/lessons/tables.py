@@ -9,10 +9,10 @@ import pandas as pd
 
 from attention_atlas.browser.labels import column_labels, row_labels
 from attention_atlas.browser.token_labels import group_label
-from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.lessons.measured_step import MeasuredStep
 from transformer.analysis.view import axes_of
 from transformer.lessons.claims.runs import PARTS
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.lessons.tables import TABLES, Table
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Kind
@@ -26,34 +26,36 @@ JOB_WORDS = {
     "start": "on the start",
     "alignment": "as all heads",
     "certain": "on one place",
-    LATER: "ahead",
+    LATER_TOKENS: "ahead",
 }
-assert JOB_WORDS.keys() == {*JOBS, LATER}
+assert JOB_WORDS.keys() == {*JOBS, LATER_TOKENS}
 
 
-def table_of(measured: MeasuredStep) -> Table | None:
+def table_of(lesson_step: MeasuredStep) -> Table | None:
     """Return the table behind a step's figure; None if the figure is not based on a table."""
-    table = TABLES.get(measured.step.show)
-    return None if table is None else table(measured.evidence, **measured.figure)
+    table = TABLES.get(lesson_step.step.show)
+    return None if table is None else table(lesson_step.evidence, **lesson_step.figure)
 
 
-def figure_table(measured: MeasuredStep) -> pd.DataFrame | None:
+def figure_table(lesson_step: MeasuredStep) -> pd.DataFrame | None:
     """Return the table behind a step's figure, formatted for display; None if the figure is not based on a table."""
-    table = table_of(measured)
-    return None if table is None else framed(table)
+    table = table_of(lesson_step)
+    return None if table is None else display_table(table)
 
 
-def framed(table: Table) -> pd.DataFrame:
+def display_table(table: Table) -> pd.DataFrame:
     """Return a table formatted for display. If the rows are heads, combine the heads of each layer in one row."""
     if not table.across:
         labels = [
             label if isinstance(label, str) else group_label(label, table.text, words=False) for label in table.labels
         ]
-        written = {name: [f"{value:.1%}" for value in table.columns[name]] for name in table.percent}
-        return pd.DataFrame({table.head: labels, **table.columns, **written})
+        percentages = {name: [f"{value:.1%}" for value in table.columns[name]] for name in table.percent}
+        return pd.DataFrame({table.head: labels, **table.columns, **percentages})
     rows = tile_rows(table)
     heads = range(1, table.across + 1)
-    values = [[" | ".join(f"{column[at]:.2%}" for column in table.columns.values()) for at in range(len(table.labels))]]
+    values = [
+        [" | ".join(f"{column[index]:.2%}" for column in table.columns.values()) for index in range(len(table.labels))]
+    ]
     cells = np.array(values, dtype=object).reshape(len(rows), table.across)
     return pd.DataFrame({", ".join(table.columns): rows, **{f"head {head}": cells[:, head - 1] for head in heads}})
 

@@ -8,19 +8,19 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.long_texts.cost_words import concludes, describe_saving, describe_slopes, written
-from pages.ui.long_texts.measuring import costs, measure_button
+from pages.ui.long_texts.cost_words import conclusion, describe_saving, describe_slopes, format_value
+from pages.ui.long_texts.local_costs import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape
-from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEIGHTS, LongTextsParams
+from pages.ui.params.long_texts import KEYS_AND_VALUES, SECONDS, WEIGHTS, LongTextsParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from pages.ui.text.glossary import explain
-from transformer.language_modelling.cost import FITTED_FROM, Cost
+from transformer.language_modelling.cost import MIN_FITTED_LENGTH, Cost
 
 TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds of a pass", KEYS_AND_VALUES: "Bytes of keys and values"}
 AXIS_TITLES = {
@@ -42,14 +42,8 @@ def show_costs() -> None:
         return
     quantity = session.params(LongTextsParams).quantity
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Against the length of the text",
-            QUANTITIES,
-            format_func=TITLES.__getitem__,
-            required=True,
-            help=explain("logarithmic axis", "attention weight", "key", "value"),
-            **bind(LongTextsParams, "quantity"),
-        )
+        words = explain("logarithmic axis", "attention weight", "key", "value")
+        segments("Against the length of the text", TITLES, LongTextsParams, "quantity", help=words)
         measure_button()
     table = cost_table(recorded.costs)
     picture, words = st.columns([3, 2], gap="large")
@@ -70,9 +64,10 @@ def show_costs() -> None:
     with words:
         st.markdown("\n".join(f"- {line}" for line in describe_slopes(recorded.costs, quantity)))
         st.markdown(describe_saving(recorded.costs, quantity))
-        st.markdown(concludes(recorded.costs, quantity))
+        st.markdown(conclusion(recorded.costs, quantity))
     st.caption(
-        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} tokens on; for a "
+        f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {MIN_FITTED_LENGTH:,} tokens on; "
+        "for a "
         "shorter text, everything except attention takes most of the time. Here the map is stored, because "
         "otherwise it could not be shown. Fast kernels (FlashAttention) never store it, so their memory grows with "
         f"slope 1; they still compute every cell. To repeat the measurement: `{recorded.command}`"
@@ -80,28 +75,28 @@ def show_costs() -> None:
     show_numbers(table, "long_cost_numbers", digits=4)
 
 
-def cost_table(found: Sequence[Cost]) -> pd.DataFrame:
+def cost_table(costs: Sequence[Cost]) -> pd.DataFrame:
     """Return a table of the costs with one row per measurement."""
     return pd.DataFrame(
         {
-            "attention": [NAMES[each.attention] for each in found],
-            "tokens": [each.length for each in found],
-            AXIS_TITLES[WEIGHTS]: [each.weights for each in found],
-            AXIS_TITLES[KEYS_AND_VALUES]: [each.keys_and_values for each in found],
-            AXIS_TITLES[SECONDS]: [each.seconds for each in found],
+            "attention": [NAMES[cost.attention] for cost in costs],
+            "tokens": [cost.length for cost in costs],
+            AXIS_TITLES[WEIGHTS]: [cost.weights for cost in costs],
+            AXIS_TITLES[KEYS_AND_VALUES]: [cost.keys_and_values for cost in costs],
+            AXIS_TITLES[SECONDS]: [cost.seconds for cost in costs],
         }
     )
 
 
-def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
+def cost_chart(costs: Sequence[Cost], quantity: str) -> alt.LayerChart:
     """Return a chart of one quantity against text length, with logarithmic axes and one line per kind of attention."""
-    values = [float(getattr(each, quantity)) for each in found]
+    values = [float(getattr(cost, quantity)) for cost in costs]
     table = pd.DataFrame(
         {
-            "tokens": [each.length for each in found],
-            "attention": [NAMES[each.attention] for each in found],
+            "tokens": [cost.length for cost in costs],
+            "attention": [NAMES[cost.attention] for cost in costs],
             "value": values,
-            "said": [written(value, quantity) for value in values],
+            "said": [format_value(value, quantity) for value in values],
         }
     )
     least, most = min(values) / 1.6, max(values) * 1.6
@@ -124,14 +119,14 @@ def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
         color=colour(),
     )
     return (
-        layered(
+        layer_charts(
             base.mark_line().encode(strokeWidth=alt.condition(full, *map(alt.value, WIDTHS))),
             base.mark_point(filled=True, opacity=1).encode(
                 shape=shape(), size=alt.condition(full, *map(alt.value, SIZES))
             ),
         )
         .add_params(
-            alt.param(name="names", value=[written(power, quantity) for power in powers]),
+            alt.param(name="names", value=[format_value(power, quantity) for power in powers]),
             alt.param(name="powers", value=powers),
         )
         .properties(height=430)

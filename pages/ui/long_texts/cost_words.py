@@ -11,7 +11,7 @@ from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
 # Unit of each quantity.
-WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
+UNITS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
 SUBJECTS = {
     WEIGHTS: "The map of **{length:,} tokens** takes {amount} in one head.",
     SECONDS: "With full attention, a pass over **{length:,} tokens** takes {amount}.",
@@ -26,7 +26,7 @@ FULL_NAMES: Mapping[Attention, str] = {
 # A well-known model for comparison, and its total number of heads (12 in each of 12 layers).
 GPT2, GPT2_HEADS = "GPT-2 small", 144
 # Beyond this slope, the time grows faster than the number of cells in an attention map.
-STEEP = 2.1
+STEEP_SLOPE = 2.1
 CONCLUSIONS = {
     WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it postpones the limit but does not "
     "remove it. A text cut into blocks has slope 1, but no token sees beyond its block. Up to the length of one block "
@@ -34,42 +34,43 @@ CONCLUSIONS = {
     SECONDS: "The time for each token alone, as in the feed-forward network, grows with slope 1, and the time for the "
     "map with slope 2. So the longer the text, the larger the map’s share of the time. Compression removes part of the "
     "map’s time but leaves the slope near 2; blocks bring the slope near 1.",
-    KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2, so it is the map that does not fit into "
-    "memory. Compression saves some of both. Local attention saves only cells of the map and keeps every key and "
-    "value, so the lines of full and local attention coincide.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1 and the map with slope 2, so the map runs out of memory "
+    "first. Compression shrinks both. Local attention shrinks only the map: it keeps every key and value, so its line "
+    "coincides with that of full attention.",
 }
 MACHINE = " A slope above 2 comes from the hardware: a map too large for the CPU cache takes longer to write and read."
 
 
-def written(value: float, quantity: str) -> str:
+def format_value(value: float, quantity: str) -> str:
     """Format a value of a quantity with a unit, such as "1.5 MB"."""
     units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
     size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
     return f"{value / size:,.3g} {units[size]}"
 
 
-def describe_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
+def describe_slopes(measured_costs: Sequence[Cost], quantity: str) -> list[str]:
     """Return one Markdown sentence per kind of attention, which says how a quantity grows with text length."""
     return [
-        f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
+        f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {UNITS[quantity]} "
         f"(slope {slope:.2f})."
-        for attention, slope in slopes(found, quantity).items()
+        for attention, slope in slopes(measured_costs, quantity).items()
     ]
 
 
-def describe_saving(found: Sequence[Cost], quantity: str) -> str:
+def describe_saving(measured_costs: Sequence[Cost], quantity: str) -> str:
     """Return Markdown that states what full attention costs for the longest text, and what the other kinds save."""
-    length, costs = longest(found)
+    length, costs = longest_costs(measured_costs)
     full = getattr(costs["full"], quantity)
-    sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
+    sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{format_value(full, quantity)}**")]
     if quantity == WEIGHTS:
         sentences.append(
-            f"{GPT2} has {GPT2_HEADS} heads: **{written(GPT2_HEADS * full, quantity)}** for a single text, and four "
+            f"{GPT2} has {GPT2_HEADS} heads: **{format_value(GPT2_HEADS * full, quantity)}** for a single text, and "
+            "four "
             "times that for twice the text. This is why it does not fit."
         )
     others = [
         f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "
-        f"({written(getattr(cost, quantity), quantity)})"
+        f"({format_value(getattr(cost, quantity), quantity)})"
         for attention, cost in costs.items()
         if attention != "full"
     ]
@@ -78,18 +79,18 @@ def describe_saving(found: Sequence[Cost], quantity: str) -> str:
     return " ".join(sentences)
 
 
-def concludes(found: Sequence[Cost], quantity: str) -> str:
+def conclusion(measured_costs: Sequence[Cost], quantity: str) -> str:
     """Return the text that explains a quantity's slopes."""
-    steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
+    steep = quantity == SECONDS and slopes(measured_costs, quantity).get("full", 0.0) > STEEP_SLOPE
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
-def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
+def longest_costs(measured_costs: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
     """Return the longest text length measured with full attention, and the costs of each kind of attention at this
     length.
     """
-    length = max(each.length for each in found if each.attention == "full")
-    return length, {each.attention: each for each in found if each.length == length}
+    length = max(cost.length for cost in measured_costs if cost.attention == "full")
+    return length, {cost.attention: cost for cost in measured_costs if cost.length == length}
 
 
 def _share(part: float) -> str:

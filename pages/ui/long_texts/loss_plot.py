@@ -11,7 +11,7 @@ from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
-from pages.ui.measured.recorded import read_record
+from pages.ui.measurements.recordings import read_record
 from pages.ui.text.glossary import explain
 from transformer.config import Attention, decoder_only
 from transformer.files.paths import ASSETS
@@ -42,7 +42,7 @@ def show_losses() -> None:
         )
     st.markdown(describe_losses(recorded), help=explain("loss", "nats", "seed"))
     show_table(loss_table(recorded), "long_loss_numbers", digits=3)
-    seeds = len({each.seed for each in recorded.losses})
+    seeds = len({loss.seed for loss in recorded.losses})
     caution = (
         "One seed proves little: another seed changes each number by a few hundredths."
         if seeds == 1
@@ -64,7 +64,7 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
     for attention in ATTENTIONS:
         models = recorded.of(attention)
         if models:
-            held_out, spread = mean_and_spread([each.held_out for each in models])
+            held_out, spread = mean_and_spread([model.held_out for model in models])
             rows.append(
                 {
                     "attention": NAMES[attention],
@@ -83,13 +83,13 @@ def cells(recorded: RecordedLosses, attention: Attention) -> int:
     config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
-    return cost.cells(config, recorded.context)
+    return cost.cell_count(config, recorded.context)
 
 
 def loss_chart(recorded: RecordedLosses) -> alt.Chart:
     """Return a chart of the held-out losses with one point per model and one row per kind of attention."""
     table = pd.DataFrame(
-        [{"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses]
+        [{"attention": NAMES[loss.attention], "loss": loss.held_out, "seed": loss.seed} for loss in recorded.losses]
     )
     return (
         alt.Chart(table)
@@ -113,16 +113,17 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 def describe_losses(recorded: RecordedLosses) -> str:
     """Return sentences that compare each kind of attention with full attention: computed cells and held-out loss."""
     means: dict[Attention, float] = {
-        each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
-        for each in ATTENTIONS
-        if recorded.of(each)
+        attention: mean_and_spread([model.held_out for model in recorded.of(attention)])[0]
+        for attention in ATTENTIONS
+        if recorded.of(attention)
     }
     if "full" not in means:
         return ""
     sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} tokens to a key,"}
-    whole = cells(recorded, "full")
+    full_cells = cells(recorded, "full")
     others = [
-        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / whole:.0%} of them, and its loss is "
+        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / full_cells:.0%} of them, and its loss "
+        "is "
         f"{abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
         for each, mean in means.items()
         if each != "full"
@@ -130,7 +131,7 @@ def describe_losses(recorded: RecordedLosses) -> str:
     return " ".join(
         (
             f"Full attention has a held-out loss of {means['full']:.2f} nats per token; each of its heads computes "
-            f"{whole:,} cells for a context of {recorded.context} tokens.",
+            f"{full_cells:,} cells for a context of {recorded.context} tokens.",
             *others,
         )
     )

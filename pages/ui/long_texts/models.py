@@ -10,11 +10,11 @@ from transformer.checkpoints.checkpoint import LanguageModel, load_language_mode
 from transformer.config import Attention
 from transformer.files.paths import ASSETS
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text
-from transformer.serving.server_process import settle
+from transformer.serving.server_process import tune_process
 
 FOLDER = ASSETS / "long_texts"
 # Keep all three models, because each takes only about a megabyte of memory.
-LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
+LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # Maximum number of tokens in a text; beyond it, the row labels of the map would not fit.
 MAX_TOKENS = 96
 
@@ -26,9 +26,9 @@ def small_model(attention: Attention) -> LanguageModel:
     Raises:
         CheckpointError: the model's folder is missing or damaged; the message says what to do.
     """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         loaded = load_language_model(FOLDER / attention, "cpu")
-        settle()
+        tune_process()
     return loaded
 
 

@@ -14,14 +14,14 @@ from pages.ui.long_texts.models import MAX_TOKENS, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import bind, segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.server_paths import error_text
 from transformer.config import Attention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 # Reject longer texts before tokenization, which could take seconds. Every text that fits into a map is shorter.
 MAX_CHARACTERS = 1_000
@@ -29,14 +29,8 @@ MAX_CHARACTERS = 1_000
 
 def pick_map() -> None:
     """Show controls for attention kind, layer and head beside the page's tabs, which leaves more room for the maps."""
-    st.segmented_control(
-        "Attention",
-        (ALL, *ATTENTIONS),
-        required=True,
-        label_visibility="collapsed",
-        format_func=lambda name: NAMES.get(name, "All three"),
-        **bind(LongTextsParams, "attention"),
-    )
+    names = {ALL: "All three", **NAMES}
+    segments("Attention", names, LongTextsParams, "attention", label_visibility="collapsed")
     for name, count in (("layer", LAYERS), ("head", HEADS)):
         st.selectbox(
             name.capitalize(),
@@ -62,19 +56,22 @@ def show_maps() -> None:
         primary=True,
         help=f"Token: {explain('token')}",
     )
-    shown: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
+    attentions: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
     try:
         if len(text) > MAX_CHARACTERS:
             raise TextError(
                 f"This text has {len(text):,} characters, but a map has room for only {MAX_TOKENS} tokens: shorten it."
             )
-        maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
+        maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in attentions}
     except AtlasError as error:
         st.warning(error_text(error), icon=":material/edit:")
         return
     with main_figure(describe_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
         side_by_side(
-            [drawn(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
+            [
+                side_map(attention, attention_map, text, params.layer, params.head)
+                for attention, attention_map in maps.items()
+            ],
             "long_maps",
             sentence=f"Text: {text}",
         )
@@ -89,25 +86,27 @@ def show_maps() -> None:
 
 
 def _read(typed: str) -> None:
-    session.update(LongTextsParams, text=valid(typed))
+    session.update(LongTextsParams, text=replace_surrogates(typed))
 
 
-def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
+def side_map(attention: Attention, attention_map: AttentionMap, text: str, layer: int, head: int) -> Map:
     """Return one head's map for `side_by_side`."""
-    labels = [token_label(token, text) for token in found.tokens]
-    columns = ["".join(labels[row] for row in rows) for rows in found.columns]
-    return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
+    labels = [token_label(token, text) for token in attention_map.tokens]
+    columns = ["".join(labels[row] for row in rows) for rows in attention_map.columns]
+    return Map(
+        title_of(attention, attention_map), labels, columns, attention_map.weights[layer, head], attention_map.allowed
+    )
 
 
-def title_of(attention: Attention, found: AttentionMap) -> str:
+def title_of(attention: Attention, attention_map: AttentionMap) -> str:
     """Return a map's title: the kind of attention, the block size if there are blocks, and the size of the map."""
-    rows, columns = found.allowed.shape
-    blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
+    rows, columns = attention_map.allowed.shape
+    blocks = f", in blocks of {attention_map.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def describe_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     """Return Markdown that states how many cells each kind of attention computes."""
     length = len(next(iter(maps.values())).tokens)
-    parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
+    parts = [f"{NAMES[attention].lower()} {attention_map.cells:,}" for attention, attention_map in maps.items()]
     return f"**{length} tokens; cells to compute in every head:** {', '.join(parts)}."

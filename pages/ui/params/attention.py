@@ -46,6 +46,8 @@ class AttentionParams(Params):
         shift: whether alignments use the decoding step that reads a token instead of the step that predicts it.
     """
 
+    OF_TRANSLATION = ("rows", "columns")
+
     layer: int = index(MAX_INDEX, UNCHOSEN)
     head: int = index(MAX_INDEX, UNCHOSEN)
     words: bool = flag(True)
@@ -90,16 +92,14 @@ class AttentionParams(Params):
             columns=tuple(column for column in self.columns if column < keys),
         )
 
-    def for_another_sentence(self) -> Self:
-        return self.unpinned()
-
-    def for_another_translation(self) -> Self:
-        return self.unpinned()
-
 
 @dataclass(frozen=True)
 class PinParams(Params):
     """The positions of the pinned tokens in each kind of attention, for the current sentence and translation."""
+
+    # The encoder does not read the translation.
+    OF_SENTENCE = ("encoder_rows", "encoder_columns")
+    OF_TRANSLATION = ("decoder_rows", "decoder_columns", "cross_rows", "cross_columns")
 
     encoder_rows: tuple[int, ...] = pins()
     encoder_columns: tuple[int, ...] = pins()
@@ -115,10 +115,3 @@ class PinParams(Params):
     def pinned(self, kind: Kind, rows: tuple[int, ...], columns: tuple[int, ...]) -> PinParams:
         """Return a copy with new pinned rows and columns for an attention kind."""
         return replace(self, **{f"{kind}_rows": rows, f"{kind}_columns": columns})
-
-    def for_another_sentence(self) -> PinParams:
-        return PinParams()
-
-    def for_another_translation(self) -> PinParams:
-        """Return a copy that keeps only the encoder's pins, because only the encoder does not read the translation."""
-        return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

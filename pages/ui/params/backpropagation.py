@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, decimal, integer, matching, one_of
 from pages.ui.params.pages import part_of
@@ -24,6 +23,8 @@ class BackpropagationParams(Params, prefix="backward_"):
         quantity: the gradient whose norms are compared across layers, one of QUANTITIES.
     """
 
+    OF_TRANSLATION = ("row", "column", "step")
+
     part: str = part_of("backpropagation")
     stage: str = matching("[a-z_.]{0,60}")
     row: int = integer(0, 0, 100_000)
@@ -31,9 +32,3 @@ class BackpropagationParams(Params, prefix="backward_"):
     step: int = integer(0, 0, 1_000)
     smoothing: float = decimal(0.0, 0.0, 0.9)
     quantity: str = one_of(QUANTITIES)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self, row=0, column=0, step=0)
-
-    def for_another_translation(self) -> Self:
-        return self.for_another_sentence()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 from pages.ui.params.fields import Params, matching, one_of
 from pages.ui.params.lessons import SHOWN
@@ -19,14 +18,10 @@ class BetParams(Params, prefix="bet_"):
         answer: the 1-based number of the chosen answer; SHOWN if the user gave up; empty if there is no answer yet.
     """
 
+    OF_TRANSLATION = ("page", "answer")
+
     page: str = one_of(("", *(name for name, page in PAGES.items() if page.bet)))
     answer: str = matching(rf"[1-9][0-9]{{0,2}}|{SHOWN}")
-
-    def for_another_sentence(self) -> Self:
-        return type(self)()
-
-    def for_another_translation(self) -> Self:
-        return type(self)()
 
     def on(self, page: str) -> str:
         """Return the user's answer to a page's bet; empty if there is none or another page's bet is open."""

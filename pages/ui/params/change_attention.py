@@ -61,19 +61,19 @@ class Edit:
     @classmethod
     def parse(cls, text: str) -> Edit | None:
         """Parse an edit from a URL; return None if the text is invalid."""
-        found = EDIT.fullmatch(text)
-        if found is None:
+        match = EDIT.fullmatch(text)
+        if match is None:
             return None
-        layer, head = (None if found[name] == ALL else int(found[name]) - 1 for name in ("layer", "head"))
+        layer, head = (None if match[name] == ALL else int(match[name]) - 1 for name in ("layer", "head"))
         shares = []
-        for share in found["shares"].split(BETWEEN_SHARES)[1:]:
+        for share in match["shares"].split(BETWEEN_SHARES)[1:]:
             if share != EVEN:
                 columns, _, percent = share.partition(TIMES)
                 shares.append((_span(columns), int(percent)))
-        spans = [_span(found["rows"]), *(columns for columns, _ in shares)]
+        spans = [_span(match["rows"]), *(columns for columns, _ in shares)]
         if any(first > last for first, last in spans):
             return None
-        return cls(next(kind for kind in KINDS if kind == found["kind"]), layer, head, spans[0], tuple(shares))
+        return cls(next(kind for kind in KINDS if kind == match["kind"]), layer, head, spans[0], tuple(shares))
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,9 @@ class EditParams(Params, prefix="edit_"):
         step: the 1-based position of the examined predicted token; if empty, the page chooses.
     """
 
+    OF_TRANSLATION = ("hidden_target", "step")
+    OF_SENTENCE = ("edits", "hidden_source")
+
     kind: Kind = one_of(KINDS)
     edits: EditList = parsed(EditList(), EditList.parse)
     hidden_source: tuple[int, ...] = pins()
@@ -128,13 +131,10 @@ class EditParams(Params, prefix="edit_"):
         """Whether the model reads a shortened sentence, without the erased tokens."""
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
-    def for_another_sentence(self) -> Self:
-        return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
-
     def for_another_translation(self) -> Self:
         """Return a copy that keeps only changes to the encoder, because the decoder reads the translation."""
         edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
-        return replace(self, edits=edits, hidden_target=(), step="")
+        return replace(super().for_another_translation(), edits=edits)
 
 
 def _written(span: Span) -> str:

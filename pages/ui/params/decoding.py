@@ -7,7 +7,7 @@ from typing import Self
 
 from pages.ui.params.attention import MAX_COUNT, MAX_INDEX
 from pages.ui.params.fields import Params, decimal, flag, index, integer, integers, one_of
-from transformer.text.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN_SYMBOLS, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
@@ -32,6 +32,8 @@ class DecodingParams(Params):
         node: the 1-based number of the chosen node in the beam search tree; 0 for none.
         search: whether the model decodes freely even if the user has supplied a translation.
     """
+
+    OF_TRANSLATION = ("step", "forced", "suppressed", "node", "search")
 
     step: int = index(MAX_INDEX)
     show: str = one_of(SHOWS)
@@ -85,13 +87,7 @@ class DecodingParams(Params):
             parts.append(f"{len(self.suppressed)} {'tokens' if self.suppressed[1:] else 'token'} banned")
         return ", ".join(parts)
 
-    def for_another_sentence(self) -> Self:
-        return replace(self, step=0, forced=(), suppressed=(), node=0, search=False)
-
-    def for_another_translation(self) -> Self:
-        return self.for_another_sentence()
-
-    def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
+    def within(self, vocabulary: int, symbols: Symbols = OWN_SYMBOLS) -> Self:
         """Return a copy without tokens that the model cannot predict, and without tokens after an end symbol."""
         end = symbols.end
         forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 INTEGER = re.compile(r"-?[0-9]{1,6}")
 DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")
@@ -49,7 +49,7 @@ def matching(pattern: str, default: str = "") -> Any:
 
 def typed_text(default: str) -> Any:
     """Return a field for text of any length, typed by the user; the text may be cut if the URL gets too long."""
-    return parsed(default, valid, typed=True)
+    return parsed(default, replace_surrogates, typed=True)
 
 
 def flag(default: bool = False, *, former: str | None = None) -> Any:
@@ -146,9 +146,16 @@ class Params:
 
     Define fields with the functions of this module, such as `one_of` and `integer`. A subclass gives the prefix of its
     query parameters: `class CompareParams(Params, prefix="compare_")`.
+
+    Attributes:
+        PREFIX: the prefix of the query parameters.
+        OF_TRANSLATION: the fields that another translation sets to their defaults, and so does another sentence.
+        OF_SENTENCE: the fields that only another sentence sets to their defaults.
     """
 
     PREFIX: ClassVar[str] = ""
+    OF_TRANSLATION: ClassVar[tuple[str, ...]] = ()
+    OF_SENTENCE: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, *, prefix: str = "") -> None:
         cls.PREFIX = prefix
@@ -156,7 +163,9 @@ class Params:
     @classmethod
     def registered(cls) -> tuple[type[Params], ...]:
         """Return all subclasses, including indirect ones, with each class before its own subclasses."""
-        return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
+        return tuple(
+            each_class for subclass in cls.__subclasses__() for each_class in (subclass, *subclass.registered())
+        )
 
     @classmethod
     def typed_names(cls) -> tuple[str, ...]:
@@ -204,11 +213,14 @@ class Params:
 
     def for_another_sentence(self) -> Self:
         """Return a copy without values that only make sense for the current sentence."""
-        return self
+        return self._without(self.OF_SENTENCE + self.OF_TRANSLATION)
 
     def for_another_translation(self) -> Self:
         """Return a copy without values that only make sense for the current translation."""
-        return self
+        return self._without(self.OF_TRANSLATION)
+
+    def _without(self, names: tuple[str, ...]) -> Self:
+        return replace(self, **{name: self._field(name).default for name in names})
 
     @classmethod
     def _field(cls, name: str) -> Field:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, index, integer, one_of
@@ -34,6 +34,9 @@ class GraphParams(Params, prefix="graph_"):
         kind, layer, head, query, key: the attention cell whose score is explained; numbers are 0-based.
     """
 
+    OF_TRANSLATION = ("position", "against", "path", "cut", "every")
+    OF_SENTENCE = ("query", "key")
+
     part: str = part_of("how_it_came_about")
     position: int = index(MAX_INDEX, UNCHOSEN)
     against: int = integer(RUNNER_UP, RUNNER_UP, MAX_ID)
@@ -54,15 +57,9 @@ class GraphParams(Params, prefix="graph_"):
             return None
         return AskedToken(self.position, None if self.against in (RUNNER_UP, NOTHING) else self.against)
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy that explains a token chosen on another page."""
-        return replace(self.at(asked.position), against=RUNNER_UP if asked.against is None else asked.against)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self.for_another_translation(), query=UNCHOSEN, key=UNCHOSEN)
-
-    def for_another_translation(self) -> Self:
-        return self.at(UNCHOSEN)
+        return replace(self.at(token.position), against=RUNNER_UP if token.against is None else token.against)
 
     def at(self, position: int) -> Self:
         """Return a copy that explains the token at another position, with the default comparison and no cut path."""

@@ -40,9 +40,8 @@ class LanguageModelParams(Params, prefix="lm_"):
 class ContinuationParams(DecodingParams, prefix="lm_"):
     """The decoding settings for continuing a text, stored separately from those for translating."""
 
-    def for_another_sentence(self) -> Self:
-        """Return the parameters unchanged, because a language model does not read the translator's sentence."""
-        return self
+    # The model does not read the translator's sentence.
+    OF_TRANSLATION = ()
 
     def for_another_beginning(self) -> Self:
         """Return a copy without values that only make sense for the current beginning."""
@@ -53,9 +52,5 @@ class ContinuationParams(DecodingParams, prefix="lm_"):
 class TextHeadParams(AttentionParams, prefix="lm_"):
     """The language model's selected head, its display settings and its pinned tokens."""
 
-    def for_another_sentence(self) -> Self:
-        """Return the parameters unchanged, because a language model does not read the translator's sentence."""
-        return self
-
-    def for_another_translation(self) -> Self:
-        return self
+    # The model does not read the translator's sentence.
+    OF_TRANSLATION = ()

@@ -70,9 +70,9 @@ _PAGES = (
         "each token and the attention of all heads; two texts compared; copying heads",
         needs="language model",
         parts={
-            "continue": Part("Continue a text", "continuing.show_continuation"),
+            "continue": Part("Continue a text", "continuation.show_continuation"),
             "steps": Part("Step by step", "steps.show_steps"),
-            "likely": Part("Score a text", "likely.show_likely"),
+            "likely": Part("Score a text", "likelihood.show_likelihood"),
             "heads": Part("Copying heads", "copying_heads.show_copying_heads"),
         },
     ),
@@ -168,7 +168,7 @@ _PAGES = (
         "How the model knows the order of the words, and what happens without it.",
         "curves, matrix, distances and rotations; what happens to this model without word order",
         parts={
-            "shuffled": Part("What if word order is lost?", "shuffled.show_shuffled", former=("matters",)),
+            "shuffled": Part("What if word order is lost?", "shuffled_text.show_shuffled", former=("matters",)),
             "curves": Part("Curves", "curves.show_curves", reads=False),
             "matrix": Part("Matrix", "matrix.show_matrix", reads=False),
             "distances": Part("What it measures", "distances.show_distances", reads=False, former=("measures",)),

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, index, integer, one_of, parsed, typed_text
 from transformer.errors import InterventionError
-from transformer.values.patches import SITES, Place, Site, parse_patch, patch_name
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, parse_patch, patch_name
 
 Direction = Literal["needed", "enough"]
 DIRECTIONS: tuple[Direction, ...] = ("needed", "enough")
@@ -32,11 +32,11 @@ class KeptPatches:
 
     @classmethod
     def parse(cls, text: str) -> KeptPatches:
-        found = []
+        patches = []
         for name in text.split(",")[:MAX_KEPT]:
             with suppress(InterventionError):
-                found.append(parse_patch(name))
-        return cls(tuple(found))
+                patches.append(parse_patch(name))
+        return cls(tuple(patches))
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,22 @@ class PatchParams(Params, prefix="patch_"):
         step: the 1-based position of the predicted token; 0 lets the page choose.
         first, second: the IDs of the two tokens whose logits are compared; UNCHOSEN lets the page choose.
         direction: "needed" patches the first sentence's run with values from the second, "enough" does the reverse.
-        site: what to patch, one of SITES.
+        site: what to patch, one of PATCH_SITES.
         layer, head: the layer and head to patch; if the layer is UNCHOSEN, the page chooses a cell of the grid.
         at: the position of the token to patch; UNCHOSEN for all tokens of a head.
         partner: the position in the second sentence; UNCHOSEN for the position matched automatically.
         kept: further patches to apply together with the chosen patch.
     """
 
+    OF_TRANSLATION = ("step", "first", "second", "layer", "head", "at", "partner", "kept")
+    OF_SENTENCE = ("other",)
+
     other: str = typed_text("")
     step: int = integer(0, 0, MAX_INDEX)
     first: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
     second: int = integer(UNCHOSEN, UNCHOSEN, MAX_ID)
     direction: Direction = one_of(DIRECTIONS)
-    site: Site = one_of(SITES, "encoder.residual")
+    site: PatchSite = one_of(PATCH_SITES, "encoder.residual")
     layer: int = index(MAX_INDEX, UNCHOSEN)
     head: int = index(MAX_INDEX, 0)
     at: int = index(MAX_INDEX, UNCHOSEN)
@@ -72,26 +75,10 @@ class PatchParams(Params, prefix="patch_"):
         """The predicted token that the user chose; None if the page chooses one."""
         return AskedToken(self.step - 1, None if self.second == UNCHOSEN else self.second) if self.step else None
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy that explains a token chosen on another page."""
-        return self.at_step(asked.position + 1, UNCHOSEN if asked.against is None else asked.against)
+        return self.at_step(token.position + 1, UNCHOSEN if token.against is None else token.against)
 
     def at_step(self, step: int, second: int = UNCHOSEN) -> Self:
         """Return a copy that explains the token predicted at a 1-based step, compared with the token ID `second`."""
         return replace(self, step=step, first=UNCHOSEN, second=second, layer=UNCHOSEN, at=UNCHOSEN, partner=UNCHOSEN)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self.for_another_translation(), other="")
-
-    def for_another_translation(self) -> Self:
-        return replace(
-            self,
-            step=0,
-            first=UNCHOSEN,
-            second=UNCHOSEN,
-            layer=UNCHOSEN,
-            head=0,
-            at=UNCHOSEN,
-            partner=UNCHOSEN,
-            kept=KeptPatches(),
-        )

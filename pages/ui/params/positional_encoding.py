@@ -58,5 +58,5 @@ class PositionsParams(Params, prefix="positions_"):
     @property
     def shown(self) -> tuple[int, ...]:
         """The chosen dimensions that exist at the current width; the first four if none of the chosen ones exists."""
-        existing = tuple(each for each in self.dimensions if each < self.even_width)
+        existing = tuple(dimension for dimension in self.dimensions if dimension < self.even_width)
         return existing or tuple(range(min(4, self.even_width)))

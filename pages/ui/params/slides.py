@@ -15,8 +15,8 @@ from itertools import chain
 from urllib.parse import parse_qsl, urlencode
 
 from pages.ui.params.pages import PAGES
-from transformer.files.experiment_mark import CARRIED
-from transformer.text.normalisation import valid
+from transformer.files.experiment_mark import EMBEDDED
+from transformer.text.normalisation import replace_surrogates
 
 MAX_SLIDES = 60
 # Maximum length of one slide's URL, in characters. `state.MAX_OFFERED` keeps percent-encoded URLs shorter than this.
@@ -56,8 +56,8 @@ class Slide:
     experiment: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        named = ((TITLE, self.title),) if self.title else ()
-        return f"{self.page}?{urlencode(self.parameters + named, errors='replace')}"
+        title = ((TITLE, self.title),) if self.title else ()
+        return f"{self.page}?{urlencode(self.parameters + title, errors='replace')}"
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
@@ -68,12 +68,14 @@ class Slide:
 
     def titled(self, title: str) -> Slide:
         """Return a copy with a title, reduced to one line of at most LONGEST_TITLE characters."""
-        shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
-        return replace(self, title=shown[:LONGEST_TITLE].strip())
+        printable = "".join(
+            character for character in " ".join(replace_surrogates(title).split()) if character.isprintable()
+        )
+        return replace(self, title=printable[:LONGEST_TITLE].strip())
 
     def carrying(self, experiment: str) -> Slide:
         """Return a copy with an experiment; return the slide unchanged if the text is too long or not an experiment."""
-        fits = len(experiment) <= LONGEST and CARRIED.fullmatch(experiment)
+        fits = len(experiment) <= LONGEST and EMBEDDED.fullmatch(experiment)
         return replace(self, experiment=experiment) if fits else self
 
     @classmethod
@@ -83,16 +85,16 @@ class Slide:
         Raises:
             SlidesError: the line is not the URL of a page of this app.
         """
-        found = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
-        if found is None or found[1] not in PAGES:
+        match = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
+        if match is None or match[1] not in PAGES:
             raise SlidesError(f"“{_short(line)}” is not a page of this app")
         try:
-            parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MAX_PARAMETERS, errors="strict"))
+            parameters = dict(parse_qsl(match[2], strict_parsing=True, max_num_fields=MAX_PARAMETERS, errors="strict"))
         except ValueError as error:
             raise SlidesError(f"“{_short(line)}” is not a valid URL") from error
         if not parameters.get("text"):
             raise SlidesError(f"“{_short(line)}” has no sentence (text=…)")
-        return cls.of(found[1], parameters)
+        return cls.of(match[1], parameters)
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,8 @@ class Slides:
         """Return a copy with a new title for the slide at index `at`, or with a problem if there is no room."""
         if not 0 <= at < len(self.slides):
             return self
-        named = self.slides[at].titled(title)
-        return self._changed((*self.slides[:at], named, *self.slides[at + 1 :]), "This title was not saved")
+        slide = self.slides[at].titled(title)
+        return self._changed((*self.slides[:at], slide, *self.slides[at + 1 :]), "This title was not saved")
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:

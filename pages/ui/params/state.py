@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from pages.ui.params.cutting import cut, length
 from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
+from pages.ui.params.shortening import length, shorten
 from transformer.files.paths import ASSETS
 
 # Names of query parameters.
@@ -56,7 +56,7 @@ class State:
         """
         address = self._whole_address()
         if length(address) > MAX_ADDRESS:
-            address = cut(address, (TEXT, TARGET, *Params.typed_names()), MAX_ADDRESS)
+            address = shorten(address, (TEXT, TARGET, *Params.typed_names()), MAX_ADDRESS)
         return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from pages.ui.params.fields import Params, decimal, flag, integer, one_of, parsed
 from transformer.config import TransformerConfig
@@ -59,6 +59,8 @@ class OffParams(Params, prefix="off_"):
         kind: the kind of attention shown below the switches.
     """
 
+    OF_TRANSLATION = ("importance", "removal")
+
     heads: HeadSet = parsed(HeadSet(()), HeadSet.parse)
     gate: float = decimal(0.0, 0.0, MAX_GATE)
     mode: Mode = one_of(MODES)
@@ -87,9 +89,3 @@ class OffParams(Params, prefix="off_"):
     def drawn(self) -> dict[str, Any]:
         """The seed and the number of draws, as keyword arguments; empty if the mode does not sample."""
         return {"seed": self.seed, "draws": self.draws} if self.mode == "resample" else {}
-
-    def for_another_sentence(self) -> Self:
-        return replace(self, importance=False, removal=False)
-
-    def for_another_translation(self) -> Self:
-        return self.for_another_sentence()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.asked import AskedToken
+from pages.ui.params.asked_token import AskedToken
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, integer, matching, one_of
 from pages.ui.params.pages import part_of
@@ -32,6 +32,9 @@ class MatteredParams(Params, prefix="mattered_"):
         method: the attribution method that orders the words, one of METHODS.
     """
 
+    OF_TRANSLATION = ("explained", "against")
+    OF_SENTENCE = ("slow", "deletion")
+
     part: str = part_of("what_mattered")
     explained: str = matching(f"{WHOLE}|[1-9][0-9]{{0,2}}")
     against: int = integer(NOTHING, NOTHING, MAX_ID)
@@ -48,13 +51,7 @@ class MatteredParams(Params, prefix="mattered_"):
             return None
         return AskedToken(int(self.explained) - 1, None if self.against == NOTHING else self.against)
 
-    def asking(self, asked: AskedToken) -> Self:
+    def asking(self, token: AskedToken) -> Self:
         """Return a copy that explains a token chosen on another page."""
-        against = NOTHING if asked.against is None else asked.against
-        return replace(self, explained=str(asked.position + 1), against=against)
-
-    def for_another_sentence(self) -> Self:
-        return replace(self, explained="", against=NOTHING, slow=False, deletion=False)
-
-    def for_another_translation(self) -> Self:
-        return replace(self, explained="", against=NOTHING)
+        against = NOTHING if token.against is None else token.against
+        return replace(self, explained=str(token.position + 1), against=against)

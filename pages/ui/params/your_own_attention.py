@@ -29,9 +29,5 @@ class OwnParams(Params, prefix="own_"):
 class OwnHeadParams(AttentionParams, prefix="own_"):
     """The selected head of a file, its display settings and its pinned tokens."""
 
-    def for_another_sentence(self) -> OwnHeadParams:
-        """Return the parameters unchanged, because a file does not depend on the translator's sentence."""
-        return self
-
-    def for_another_translation(self) -> OwnHeadParams:
-        return self
+    # A file does not depend on the translator's sentence.
+    OF_TRANSLATION = ()

@@ -8,40 +8,33 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label
+from attention_atlas.browser.token_labels import label_without_space
 from pages.ui.charts.matrix import matrix
-from pages.ui.charts.palette import LIGHT, either, fading
+from pages.ui.charts.palette import LIGHT, conditional_colour, transparent_diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_clickable
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import DIRECTIONS, Direction, PatchParams
-from pages.ui.patch.question import Asked, closeness
+from pages.ui.patch.labels import both_sentences, marks, site_name, source_labels, token_labels
+from pages.ui.patch.question import PatchingPair, grid_unit
 from pages.ui.patch.two_runs import show_runs
 from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.ablation.patching import CLOSE, Contrasts, GridRun, Patches, partners, patch_everywhere
-from transformer.values.patches import SITES, Place, Site, has_heads, is_residual, kind_of, stack_of
-from transformer.values.trace import Trace
+from transformer.ablation.patching import MIN_DIFFERENCE, Contrasts, GridRun, Patches, head_patches, partner_positions
+from transformer.values.patches import PATCH_SITES, PatchSite, Place, has_heads, is_residual, kind_of, stack_of
 
-KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
-NAMES = {
-    "outputs": "heads' outputs",
-    "weights": "rows of attention",
-    "residual": "residual stream",
-    "feed_forward": "feed-forward outputs",
-}
 ASKS: dict[Direction, str] = {"needed": "Is it needed? (noising)", "enough": "Is it enough? (denoising)"}
 NO_PARTNER = "no partner"
-# For changes in nats, the colour scale reaches at least this many times CLOSE, the smallest readable change, so
-# that small changes look faint.
-FAINT = 6
+# For changes in nats, the colour scale reaches at least this many times MIN_DIFFERENCE, the smallest readable change,
+# so that small changes look faint.
+FAINT_LABEL_LENGTH = 6
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenPatch:
     """The patch that the page shows.
 
     Attributes:
@@ -53,7 +46,7 @@ class Chosen:
     label: str
 
 
-def show_grid(asked: Asked) -> Chosen:
+def show_grid(pair: PatchingPair) -> ChosenPatch:
     """Show the grid of single patches and the controls that choose one, and return the chosen patch."""
     params = session.params(PatchParams)
     site, direction = params.site, params.direction
@@ -71,29 +64,29 @@ def show_grid(asked: Asked) -> Chosen:
         )
         st.selectbox(
             "Patch",
-            SITES,
+            PATCH_SITES,
             format_func=lambda each: site_name(each).replace("Cross-attention", "Cross"),
             width=235,
             key=preset("patch_site", site),
-            on_change=_new_site,
+            on_change=_forget_cell,
         )
         pickers = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="xsmall")
-    columns = partners(site, asked.a, asked.b, asked.question.step)
-    found, values = grid_values(asked, site, direction, columns)
-    carry(asked.reading.runs, grid_run(asked, site, direction))
-    unit = closeness(found)
+    columns = partner_positions(site, pair.a, pair.b, pair.question.step)
+    contrasts, values = grid_values(pair, site, direction, columns)
+    embed_experiment(pair.reading.runs, grid_run(pair, site, direction))
+    unit = grid_unit(contrasts)
     cell = _cell(values, params)
     with pickers:
-        chosen = _pick(asked, site, columns, cell)
-    rows, labels = _labels(asked, site, columns, values.shape)
+        patch = _pick(pair, site, columns, cell)
+    rows, labels = _labels(pair, site, columns, values.shape)
     largest = float(np.nanmax(np.abs(values), initial=0))
-    most = max(largest, 1.0 if unit == "effect" else FAINT * CLOSE)
-    if unit != "effect" and largest < CLOSE:
-        st.markdown(f"**Too small to read:** no patch here changes the choice by {CLOSE:g} nats or more.")
+    most = max(largest, 1.0 if unit == "effect" else FAINT_LABEL_LENGTH * MIN_DIFFERENCE)
+    if unit != "effect" and largest < MIN_DIFFERENCE:
+        st.markdown(f"**Too small to read:** no patch here changes the choice by {MIN_DIFFERENCE:g} nats or more.")
     with main_figure(
-        both_sentences(asked.question.text, asked.question.other),
-        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {asked.named(0)} or "
-        f"{asked.named(1)}",
+        both_sentences(pair.question.text, pair.question.other),
+        f"**{ASKS[direction].partition(' (')[0]}** Patches of {site_name(site).lower()}, on {pair.token_markdown(0)} "
+        f"or {pair.token_markdown(1)}",
     ):
         show_clickable(
             matrix(
@@ -101,17 +94,17 @@ def show_grid(asked: Asked) -> Chosen:
                 rows,
                 labels,
                 name=unit,
-                scale=fading(most),
+                scale=transparent_diverging(most),
                 mask=np.isfinite(values),
                 masked=NO_PARTNER,
                 marks=("effect", marks(values)) if unit == "effect" else None,
                 picked=cell,
-                ink=either(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
+                ink=conditional_colour(f"abs(datum.value) > {0.5 * most}", LIGHT, "currentColor"),
                 outlined=True,
                 titles=("depth" if is_residual(site) else "layer", "head" if has_heads(site) else "token"),
             ),
             key="patch_grid",
-            clicked=_clicked,
+            clicked=_store_cell,
             alt=f"The {unit} of every single patch of {site_name(site).lower()}; the table below has the numbers.",
         )
     st.caption(
@@ -134,30 +127,25 @@ def show_grid(asked: Asked) -> Chosen:
         + "Click a cell to apply that patch below. Grey cells have no partner in the other sentence.",
         help=explain("residual stream", "head", "nats"),
     )
-    show_runs(asked, site, rows, columns, chosen.patches)
+    show_runs(pair, site, rows, columns, patch.patches)
     show_numbers(
-        pd.DataFrame(values, columns=[f"{at + 1}: {label}" for at, label in enumerate(labels)])
+        pd.DataFrame(values, columns=[f"{index + 1}: {label}" for index, label in enumerate(labels)])
         .assign(row=rows)
         .set_index("row")
         .reset_index(),
         "patch_grid_numbers",
         digits=4,
     )
-    return chosen
+    return patch
 
 
-def site_name(site: Site) -> str:
-    where = KINDS[kind_of(site)].capitalize()
-    return f"{where}: {NAMES[site.partition('.')[2]]}"
-
-
-def grid_run(asked: Asked, site: Site, direction: Direction) -> GridRun:
+def grid_run(pair: PatchingPair, site: PatchSite, direction: Direction) -> GridRun:
     """Return the model run that measures every single patch at a site, in one direction."""
-    return GridRun(asked.question if direction == "needed" else asked.question.reversed, site)
+    return GridRun(pair.question if direction == "needed" else pair.question.reversed, site)
 
 
 def grid_values(
-    asked: Asked, site: Site, direction: Direction, columns: dict[int, int]
+    pair: PatchingPair, site: PatchSite, direction: Direction, columns: dict[int, int]
 ) -> tuple[Contrasts, np.ndarray]:
     """Return the measurements in one direction, and the grid of their values.
 
@@ -167,38 +155,16 @@ def grid_values(
     Args:
         columns: maps positions in sentence A to their partners in sentence B.
     """
-    found = asked.reading.runs.get(grid_run(asked, site, direction))
-    values = found.patched - found.run if found.effects is None else found.effects
+    contrasts = pair.reading.runs.get(grid_run(pair, site, direction))
+    values = contrasts.patched - contrasts.run if contrasts.effects is None else contrasts.effects
     if has_heads(site):
-        return found, values
-    trace = asked.a
-    width = len(trace.source_tokens) if stack_of(site) == "encoder" else asked.question.step + 1
+        return contrasts, values
+    trace = pair.a
+    width = len(trace.source_tokens) if stack_of(site) == "encoder" else pair.question.step + 1
     by_position = np.full((len(values), width), np.nan)
     for at, other in columns.items():
         by_position[:, at] = values[:, at if direction == "needed" else other]
-    return found, by_position
-
-
-def both_sentences(text: str, other: str) -> str:
-    """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
-    words, others = text.split(), other.split()
-    shorter = min(len(words), len(others))
-    start = next((at for at in range(shorter) if words[at] != others[at]), shorter)
-    end = next((at for at in range(shorter - start) if words[-1 - at] != others[-1 - at]), shorter - start)
-    changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
-    middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
-    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
-
-
-def marks(values: np.ndarray) -> np.ndarray:
-    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
-    return np.array(
-        [
-            [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
-            for row in np.nan_to_num(values)
-        ],
-        dtype=object,
-    )
+    return contrasts, by_position
 
 
 def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
@@ -217,36 +183,23 @@ def _cell(values: np.ndarray, params: PatchParams) -> tuple[int, int]:
     return row, column
 
 
-def _labels(asked: Asked, site: Site, columns: dict[int, int], shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _labels(
+    pair: PatchingPair, site: PatchSite, columns: dict[int, int], shape: tuple[int, ...]
+) -> tuple[list[str], list[str]]:
     rows = [str(layer + (not is_residual(site))) for layer in range(shape[0])]
     if has_heads(site):
         return rows, [str(head + 1) for head in range(shape[1])]
-    return rows, token_labels(asked, site, columns)[: shape[1]]
+    return rows, token_labels(pair, site, columns)[: shape[1]]
 
 
-def token_labels(asked: Asked, site: Site, columns: dict[int, int]) -> list[str]:
-    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
-    if stack_of(site) == "decoder":
-        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
-    own, other = _named(asked.a), _named(asked.b)
-    return [
-        name if at not in columns or other[columns[at]] == name else f"{name} / {bare(other[columns[at]])}"
-        for at, name in enumerate(own)
-    ]
-
-
-def _named(trace: Trace) -> list[str]:
-    return [token_label(token, trace.source_text) for token in trace.source_tokens]
-
-
-def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, int]) -> Chosen:
+def _pick(pair: PatchingPair, site: PatchSite, columns: dict[int, int], cell: tuple[int, int]) -> ChosenPatch:
     """Show selection boxes for the patch, as a keyboard alternative to the grid, and return the chosen patch."""
-    params, config = session.params(PatchParams), asked.reading.config
+    params, config = session.params(PatchParams), pair.reading.config
     heads, layers = has_heads(site), range(config.layers_of(kind_of(site)) + is_residual(site))
     layer, head = cell[0], cell[1] if heads else 0
-    own = token_labels(asked, site, columns)
-    at = min(params.at, len(own) - 1) if heads else cell[1]
-    _box(
+    labels = token_labels(pair, site, columns)
+    at = min(params.at, len(labels) - 1) if heads else cell[1]
+    _show_box(
         "Depth" if is_residual(site) else "Layer",
         "layer",
         {each: str(each + (not is_residual(site))) for each in layers},
@@ -255,37 +208,48 @@ def _pick(asked: Asked, site: Site, columns: dict[int, int], cell: tuple[int, in
         width=76,
     )
     if heads:
-        _box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
+        _show_box("Head", "head", {each: str(each + 1) for each in range(config.heads)}, head, cell, width=76)
     everywhere = {-1: "all tokens"} if heads else {}
-    _box("Token", "at", everywhere | {each: f"{each + 1}: {own[each]}" for each in columns or [0]}, at, cell, width=155)
+    _show_box(
+        "Token",
+        "at",
+        everywhere | {each: f"{each + 1}: {labels[each]}" for each in columns or [0]},
+        at,
+        cell,
+        width=155,
+    )
     partner = params.partner
     if not heads and stack_of(site) == "encoder":
-        others = _named(asked.b)
+        others = source_labels(pair.b)
         partner = partner if 0 <= partner < len(others) else columns.get(at, -1)
         choices = ({} if at in columns else {-1: "no partner"}) | {
             each: f"{each + 1}: {name}" for each, name in enumerate(others)
         }
-        _box("Its value in B", "partner", choices, partner, cell, width=130)
+        _show_box("Its value in B", "partner", choices, partner, cell, width=130)
     else:
         partner = columns.get(at, -1)
     number = layer + (not is_residual(site))
     where = f"{site_name(site).lower()}, {'depth' if is_residual(site) else 'layer'} {number}"
     where += f", head {head + 1}" if heads else ""
     if heads and at < 0:
-        return Chosen(patch_everywhere(site, layer, head, columns), where)
+        return ChosenPatch(head_patches(site, layer, head, columns), where)
     place: Place = (site, layer, head, at)
-    return Chosen(((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(bare(own[at]))}”")
+    return ChosenPatch(
+        ((place, partner),) if partner >= 0 else (), f"{where}, “{markdown(label_without_space(labels[at]))}”"
+    )
 
 
-def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int) -> None:
+def _show_box(
+    label: str, field: str, choices: dict[int, str], value: int, cell: tuple[int, int], *, width: int
+) -> None:
     """Show a selection box for one field of the patch; changing it keeps the remaining fields as shown on the page."""
     key = key_for(f"patch_{field}", choices.values())
 
     def store() -> None:
         heads = has_heads(session.params(PatchParams).site)
-        kept = {"layer": cell[0], **({"head": cell[1]} if heads else {"at": cell[1]})}
-        moved = {} if field in ("partner", "layer") else {"partner": -1}
-        session.update(PatchParams, **{**kept, **moved, field: st.session_state[key]})
+        fields = {"layer": cell[0], **({"head": cell[1]} if heads else {"at": cell[1]})}
+        partner_field = {} if field in ("partner", "layer") else {"partner": -1}
+        session.update(PatchParams, **{**fields, **partner_field, field: st.session_state[key]})
 
     st.selectbox(
         label,
@@ -297,10 +261,10 @@ def _box(label: str, field: str, choices: dict[int, str], value: int, cell: tupl
     )
 
 
-def _new_site() -> None:
+def _forget_cell() -> None:
     session.update(PatchParams, site=st.session_state.patch_site, layer=-1, head=0, at=-1, partner=-1)
 
 
-def _clicked(row: int, column: int) -> None:
+def _store_cell(row: int, column: int) -> None:
     place = {"head": column, "at": -1} if has_heads(session.params(PatchParams).site) else {"at": column}
     session.update(PatchParams, layer=row, partner=-1, **place)

@@ -8,24 +8,32 @@ from typing import Any
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
+from pages.ui.charts.downloads import save_tables, show_lines
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.next_words import next_chart, next_words
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.saving import save_tables, show_lines
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry, experiment_buttons
+from pages.ui.components.experiment import embed_experiment, experiment_buttons
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.patch import DIRECTIONS, MAX_KEPT, Direction, KeptPatches, PatchParams
-from pages.ui.patch.grid import ASKS, Chosen
-from pages.ui.patch.question import Asked
-from pages.ui.reading.translation import NOTHING
+from pages.ui.patch.grid import ASKS, ChosenPatch
+from pages.ui.patch.question import PatchingPair
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.state import session
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import patch_lines
 from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
-from transformer.ablation.patching import Patches, PatchingQuestion, PatchRun, changes, cone, patch, reversed_patches
+from transformer.ablation.patching import (
+    Patches,
+    PatchingQuestion,
+    PatchRun,
+    influence_cone,
+    patch_interventions,
+    reversed_patches,
+    stream_changes,
+)
 from transformer.errors import InterventionError
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.patches import patch_name
@@ -41,12 +49,12 @@ ANSWERS: dict[Direction, tuple[str, str, str]] = {
     ),
     "enough": ("A's choice comes back", "A's choice comes back by {:.0%}", "alone, this value is not enough"),
 }
-REVERSED = "the choice moves the other way"
+REVERSED_EFFECT = "the choice moves the other way"
 
 
-def show_outcome(asked: Asked, chosen: Chosen) -> None:
+def show_outcome(pair: PatchingPair, patch: ChosenPatch) -> None:
     """Show the patched run between the two original runs, the effects in both directions, and the cone of influence."""
-    if not chosen.patches:
+    if not patch.patches:
         st.warning(
             "This token has no partner in the other sentence, so nothing can be patched. Choose “Its value in B”, or "
             "another token. Rows of attention can only be patched between sentences with the same number of "
@@ -54,18 +62,18 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
             icon=":material/link_off:",
         )
         return
-    direction, kept = session.params(PatchParams).direction, _kept(asked)
-    alone, chosen = chosen, _together(chosen, kept)
-    question, patches, other = _directed(asked, chosen, direction)
-    interventions = patch(dict(patches), other)
-    directed = {each: _directed(asked, chosen, each)[:2] for each in DIRECTIONS}
-    experiment = carry(
-        asked.reading.runs,
-        **{each: PatchRun(*pair) for each, pair in directed.items()},
+    direction, kept_patches = session.params(PatchParams).direction, _applicable_patches(pair)
+    alone, patch = patch, _combined(patch, kept_patches)
+    question, patches, other = _in_direction(pair, patch, direction)
+    interventions = patch_interventions(dict(patches), other)
+    directed = {each: _in_direction(pair, patch, each)[:2] for each in DIRECTIONS}
+    experiment = embed_experiment(
+        pair.reading.runs,
+        **{each: PatchRun(*patch_run) for each, patch_run in directed.items()},
         written=_continuation(question, interventions),
     )
-    plain = [_continued(asked, each, AS_TRAINED) for each in (question, question.reversed)]
-    patched = _continued(asked, question, interventions)
+    plain = [_continued(pair, each, AS_TRAINED) for each in (question, question.reversed)]
+    patched = _continued(pair, question, interventions)
     names = {"run": "B" if direction == "enough" else "A", "other": "A" if direction == "enough" else "B"}
     columns = {
         "run": f"{names['run']}, as trained",
@@ -73,14 +81,14 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         "other": f"{names['other']}, as trained",
     }
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {names['run']} runs, with {chosen.label} taken from {names['other']}")
-        _keep_buttons(alone.patches, kept)
-    written = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
+        st.markdown(f"#### {names['run']} runs, with {patch.label} taken from {names['other']}")
+        _keep_buttons(alone.patches, kept_patches)
+    texts = dict(zip(columns, (plain[0], patched, plain[1]), strict=True))
     base = plain[0].written.text
-    for place, (name, found) in zip(st.columns(3, gap="medium"), written.items(), strict=True):
-        place.markdown(f"{columns[name]}\n\n**{marked_words(base, found.written.text)[1] or NOTHING}**")
+    for place, (name, text) in zip(st.columns(3, gap="medium"), texts.items(), strict=True):
+        place.markdown(f"{columns[name]}\n\n**{marked_words(base, text.written.text)[1] or EMPTY_TRANSLATION}**")
     words, effects = st.columns([5, 4], gap="large")
-    table = next_words({name: found.after for name, found in written.items()}, question.step, asked.reading.tokenizer)
+    table = next_words({name: text.after for name, text in texts.items()}, question.step, pair.reading.tokenizer)
     with words:
         show_altair(
             next_chart(table, columns),
@@ -90,38 +98,38 @@ def show_outcome(asked: Asked, chosen: Chosen) -> None:
         )
     with effects:
         for each in DIRECTIONS:
-            st.markdown(describe_effect(asked, chosen, each))
+            st.markdown(describe_effect(pair, patch, each))
         st.caption(
             "This is measured for this pair of sentences, this step and these two tokens, and says nothing about "
             "others. If several places do the same job, each can be enough while none is needed.",
             help=explain("logit"),
         )
-    _show_cone(asked, plain[0].after, patched.after)
+    _show_cone(pair, plain[0].after, patched.after)
     show_numbers(table, "patch_next_numbers", digits=4)
-    facts = facts_of(asked, patches, question, patched)
-    lines = patch_lines(question, interventions, folder=asked.reading.translator.folder)
+    facts = facts_of(pair, patches, question, patched)
+    lines = patch_lines(question, interventions, folder=pair.reading.translator.folder)
     show_lines(lines, "patch")
     with save_tables("patch", "patch", {**facts, "python": lines}, {"next": table}):
-        experiment_buttons(asked.reading.runs, experiment, "patch")
+        experiment_buttons(pair.reading.runs, experiment, "patch")
 
 
-def _kept(asked: Asked) -> Patches:
+def _applicable_patches(pair: PatchingPair) -> Patches:
     """Return the kept patches that can be applied in both directions; those in the URL may not fit the sentences."""
-    found = []
-    for each in session.params(PatchParams).kept.patches:
+    applicable = []
+    for patch in session.params(PatchParams).kept.patches:
         with suppress(InterventionError):
-            for pair, trace, other in (((each,), asked.a, asked.b), (reversed_patches((each,)), asked.b, asked.a)):
-                patch(dict(pair), other).check(asked.reading.config, len(trace.source_tokens))
-            found.append(each)
-    return tuple(found)
+            for single, trace, other in (((patch,), pair.a, pair.b), (reversed_patches((patch,)), pair.b, pair.a)):
+                patch_interventions(dict(single), other).check(pair.reading.config, len(trace.source_tokens))
+            applicable.append(patch)
+    return tuple(applicable)
 
 
-def _together(chosen: Chosen, kept: Patches) -> Chosen:
+def _combined(patch: ChosenPatch, kept: Patches) -> ChosenPatch:
     """Return the chosen and the kept patches together; if both patch a place, only the chosen patch counts."""
-    others = tuple(each for each in kept if each[0] not in dict(chosen.patches))
+    others = tuple(each for each in kept if each[0] not in dict(patch.patches))
     if not others:
-        return chosen
-    return Chosen(chosen.patches + others, f"{chosen.label}, and {len(others)} kept value{'s' * (len(others) > 1)}")
+        return patch
+    return ChosenPatch(patch.patches + others, f"{patch.label}, and {len(others)} kept value{'s' * (len(others) > 1)}")
 
 
 def _keep_buttons(patches: Patches, kept: Patches) -> None:
@@ -143,39 +151,45 @@ def _keep_buttons(patches: Patches, kept: Patches) -> None:
         st.button("Drop kept patches", icon=":material/close:", on_click=keep, args=((),))
 
 
-def _directed(asked: Asked, chosen: Chosen, direction: Direction) -> tuple[PatchingQuestion, Patches, Trace]:
+def _in_direction(
+    pair: PatchingPair, patch: ChosenPatch, direction: Direction
+) -> tuple[PatchingQuestion, Patches, Trace]:
     """Return the patching question, the patches, and the trace to copy values from, for one direction."""
     if direction == "needed":
-        return asked.question, chosen.patches, asked.b
-    return asked.question.reversed, reversed_patches(chosen.patches), asked.a
+        return pair.question, patch.patches, pair.b
+    return pair.question.reversed, reversed_patches(patch.patches), pair.a
 
 
-def _continued(asked: Asked, question: PatchingQuestion, interventions: Interventions) -> Continuation:
-    return asked.reading.runs.get(_continuation(question, interventions))
+def _continued(pair: PatchingPair, question: PatchingQuestion, interventions: Interventions) -> Continuation:
+    return pair.reading.runs.get(_continuation(question, interventions))
 
 
 def _continuation(question: PatchingQuestion, interventions: Interventions) -> ContinuationRun:
     return ContinuationRun(RereadRun(question.runs[0], interventions), question.step)
 
 
-def describe_effect(asked: Asked, chosen: Chosen, direction: Direction) -> str:
+def describe_effect(pair: PatchingPair, patch: ChosenPatch, direction: Direction) -> str:
     """Return Markdown that says how far a patch moves the choice between the two tokens, for one direction."""
-    question, patches, _ = _directed(asked, chosen, direction)
-    found = asked.reading.runs.get(PatchRun(question, patches))
-    run, patched, other = (typeset(float(value), "+.2f") for value in (found.run, found.patched[0], found.other))
-    says = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
-    if found.effects is None:
-        return says + "The two runs hardly differ, so the effect is not given as a share."
-    effect = float(found.effects[0])
+    question, patches, _ = _in_direction(pair, patch, direction)
+    contrasts = pair.reading.runs.get(PatchRun(question, patches))
+    run, patched, other = (
+        typeset(float(value), "+.2f") for value in (contrasts.run, contrasts.patched[0], contrasts.other)
+    )
+    description = f"**{ASKS[direction]}**  \n{run} → {patched} nats (the other run: {other}). "
+    if contrasts.effects is None:
+        return description + "The two runs hardly differ, so the effect is not given as a share."
+    effect = float(contrasts.effects[0])
     fully, partly, hardly = (each.format(effect) for each in ANSWERS[direction])
-    answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED
-    return f"{says}Effect **{typeset(effect)}**: {answer}."
+    answer = fully if effect > 0.95 else partly if effect > 0.05 else hardly if effect > -0.05 else REVERSED_EFFECT
+    return f"{description}Effect **{typeset(effect)}**: {answer}."
 
 
-def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
+def _show_cone(pair: PatchingPair, before: Trace, after: Trace) -> None:
     """Show how far the patch moves each vector of the residual stream; vectors that it cannot reach are grey."""
-    reached = cone(after.interventions, asked.reading.config, len(before.source_tokens), len(before.target_tokens))
-    moved = changes(before, after)
+    reached = influence_cone(
+        after.interventions, pair.reading.config, len(before.source_tokens), len(before.target_tokens)
+    )
+    changes = stream_changes(before, after)
     st.markdown("**What the patch reaches:** how far each cell of the residual stream moves, relative to its length")
     for place, stack, tokens, text in zip(
         st.columns(2, gap="medium"),
@@ -187,13 +201,13 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
         with place:
             show_altair(
                 matrix(
-                    moved[stack],
-                    [str(depth) for depth in range(len(moved[stack]))],
+                    changes[stack],
+                    [str(depth) for depth in range(len(changes[stack]))],
                     [token_label(token, text) for token in tokens],
                     name="change",
                     mask=reached[stack],
                     masked=OUTSIDE,
-                    scale=sequential(max(float(each.max()) for each in moved.values()) or 1.0),
+                    scale=sequential(max(float(each.max()) for each in changes.values()) or 1.0),
                     titles=("depth", stack),
                 ),
                 key=f"patch_cone_{stack}",
@@ -207,18 +221,18 @@ def _show_cone(asked: Asked, before: Trace, after: Trace) -> None:
     )
 
 
-def facts_of(asked: Asked, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
+def facts_of(pair: PatchingPair, patches: Patches, question: PatchingQuestion, patched: Continuation) -> dict[str, Any]:
     """Return the model, question, patches and results for the saved file; steps and positions are 1-based."""
-    found = asked.reading.runs.get(PatchRun(question, patches))
+    contrasts = pair.reading.runs.get(PatchRun(question, patches))
     return {
-        "model": asked.reading.translator.version,
+        "model": pair.reading.translator.version,
         "sentence": question.text,
         "other": question.other,
         "step": question.step + 1,
-        "tokens": [asked.reading.tokenizer.texts[token] for token in question.tokens],
+        "tokens": [pair.reading.tokenizer.texts[token] for token in question.tokens],
         "patches": [patch_name(place, other) for place, other in patches],
         "written": patched.written.text,
-        "logit_difference": found.run,
-        "logit_difference_other": found.other,
-        "logit_difference_patched": float(found.patched[0]),
+        "logit_difference": contrasts.run,
+        "logit_difference_other": contrasts.other,
+        "logit_difference_patched": float(contrasts.patched[0]),
     }

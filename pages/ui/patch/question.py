@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, entry_label, token_label
-from pages.ui.components.text_focus import ask_for_a_word
+from attention_atlas.browser.token_labels import entry_label, label_without_space, token_label
+from pages.ui.components.text_focus import focus_last_word
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.patch import PatchParams
-from pages.ui.reading.pairs import PAIRS, resolved
+from pages.ui.reading.pairs import PAIRS, describe_translations
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
@@ -20,25 +20,25 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import candidates
 from transformer.ablation.patching import (
-    CLOSE,
+    MIN_DIFFERENCE,
     Contrasts,
     DifferencesRun,
     PatchingQuestion,
     PatchRun,
-    opening_step,
     question_of,
-    translates_change,
+    step_to_show,
+    steps_of_changed_word,
 )
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
-OFFERED = 6
-OTHER = "Sentence B: sentence A above, with one word changed"
+MAX_OFFERED = 6
+OTHER_LABEL = "Sentence B: sentence A above, with one word changed"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PatchingPair:
     """Two sentences, A and B, and the patching question about them.
 
     Attributes:
@@ -52,12 +52,12 @@ class Asked:
     b: Trace
     question: PatchingQuestion
 
-    def named(self, number: int) -> str:
+    def token_markdown(self, number: int) -> str:
         """Return Markdown for a compared token; `number` is 0 or 1."""
-        return f"**{markdown(bare(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
+        return f"**{markdown(label_without_space(entry_label(self.reading.tokenizer, self.question.tokens[number])))}**"
 
 
-def pick_question(reading: Reading) -> Asked:
+def pick_question(reading: Reading) -> PatchingPair:
     """Show controls for sentence B, the step and the two tokens, and say how far the sentences differ at that step."""
     text, target = reading.trace.source_text, tuple(token.id for token in reading.trace.predicted_tokens)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -72,7 +72,7 @@ def pick_question(reading: Reading) -> Asked:
             "try a pair.",
             icon=":material/edit:",
         )
-        ask_for_a_word(OTHER, text)
+        focus_last_word(OTHER_LABEL, text)
         raise PageEnd
     both = TraceRun(text, target, details=True), TraceRun(other, target, details=True)
     try:
@@ -83,30 +83,33 @@ def pick_question(reading: Reading) -> Asked:
     with places[0]:
         differences = reading.runs.get(DifferencesRun(*both))
         question = _pick_step(a, b, differences)
-    asked = Asked(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
-    found = reading.runs.get(PatchRun(asked.question, ()))
-    st.markdown(_says(asked, found), help=explain("logit", "nats", "teacher forcing"))
+    pair = PatchingPair(reading, a, b, replace(question, tokens=_pick_tokens(reading, a, b, question, places[1:])))
+    contrasts = reading.runs.get(PatchRun(pair.question, ()))
+    st.markdown(_describe_preferences(pair, contrasts), help=explain("logit", "nats", "teacher forcing"))
     most = int(differences.argmax())
-    if found.close and differences[most] >= CLOSE:
+    if contrasts.is_close and differences[most] >= MIN_DIFFERENCE:
         st.button(
             f"Go to the step where A and B differ most: {_step_label(a, most)} ({differences[most]:.1f} nats)",
             icon=":material/arrow_forward:",
             key="patch_most",
-            on_click=_ask_at,
+            on_click=_store_step,
             args=(most + 1,),
         )
-    return asked
+    return pair
 
 
 def _pick_other(text: str) -> str:
     """Show the box for sentence B, which at first contains A's partner in `PAIRS`, or else sentence A itself."""
-    partner = next((pair.b if text == pair.a else pair.a for pair in PAIRS if text in (pair.a, pair.b)), text)
+    partner = next(
+        (example.b if text == example.a else example.a for example in PAIRS if text in (example.a, example.b)), text
+    )
     other = session.params(PatchParams).other or partner
     with st.popover("Try a pair"):
-        for number, pair in enumerate(PAIRS):
-            st.button(pair.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=(pair.a, pair.b))
+        for number, example in enumerate(PAIRS):
+            sentences = example.a, example.b
+            st.button(example.name, key=f"patch_pair_{number}", width="stretch", on_click=_take, args=sentences)
     st.text_input(
-        OTHER,
+        OTHER_LABEL,
         width=580,
         **bind(PatchParams, "other", value=other),
         help="A is the sentence above. Words that both sentences share are matched. A changed word is matched with the "
@@ -121,16 +124,16 @@ def _take(first: str, second: str) -> None:
 
 
 def _pick_step(a: Trace, b: Trace, differences: np.ndarray) -> PatchingQuestion:
-    last, chosen = len(a.predicted_tokens), session.params(PatchParams).step
-    question = question_of(a, b, min(chosen, last) - 1 if chosen else opening_step(a, b, differences))
-    labels = {at + 1: f"{_step_label(a, at)} ({difference:.1f})" for at, difference in enumerate(differences)}
+    last, chosen_step = len(a.predicted_tokens), session.params(PatchParams).step
+    question = question_of(a, b, min(chosen_step, last) - 1 if chosen_step else step_to_show(a, b, differences))
+    labels = {index + 1: f"{_step_label(a, index)} ({difference:.1f})" for index, difference in enumerate(differences)}
     key = key_for("patch_step", labels.values())
     st.selectbox(
         "Step that writes",
         list(labels),
         format_func=labels.__getitem__,
         key=preset(key, question.step + 1),
-        on_change=lambda: _ask_at(st.session_state[key]),
+        on_change=lambda: _store_step(st.session_state[key]),
         help="Up to this step, the model reads A's translation for both sentences. In brackets: how much A and B "
         "differ in their choice, in nats. The default is a step at which A and B prefer different tokens: among steps "
         "that do not translate the changed word, the one with the largest difference; otherwise the first.",
@@ -142,13 +145,13 @@ def _step_label(trace: Trace, step: int) -> str:
     return f"{step + 1}: {token_label(trace.predicted_tokens[step], trace.target_text)}"
 
 
-def _ask_at(number: int) -> None:
+def _store_step(number: int) -> None:
     session.store(session.params(PatchParams).at_step(number))
 
 
 def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestion, places: list) -> tuple[int, int]:
     params, step = session.params(PatchParams), question.step
-    offered = [token for token, _ in candidates((a, b), step, OFFERED)]
+    offered = [token for token, _ in candidates((a, b), step, MAX_OFFERED)]
     first = params.first if params.first in offered else question.tokens[0]
     others = [token for token in (params.second, *reversed(question.tokens)) if token in offered]
     tokens = first, next(token for token in others if token != first)
@@ -165,31 +168,31 @@ def _pick_tokens(reading: Reading, a: Trace, b: Trace, question: PatchingQuestio
     return tokens
 
 
-def _says(asked: Asked, found: Contrasts) -> str:
+def _describe_preferences(pair: PatchingPair, contrasts: Contrasts) -> str:
     """Return Markdown that says which of the two tokens the model prefers with each sentence, and by how many nats."""
-    names, both = [asked.named(0), asked.named(1)], (found.run, found.other)
+    names, both = [pair.token_markdown(0), pair.token_markdown(1)], (contrasts.run, contrasts.other)
     first, second = (" to ".join(names if value >= 0 else names[::-1]) for value in both)
     run, other = (f"{abs(value):.2f}" for value in both)
-    says = f"With A, the model prefers {first} by {run} nats, and with B "
-    says += f"by {other}. " if first == second else f"{second} by {other}. "
-    if found.close:
-        says += (
+    description = f"With A, the model prefers {first} by {run} nats, and with B "
+    description += f"by {other}. " if first == second else f"{second} by {other}. "
+    if contrasts.is_close:
+        description += (
             "**Changing this word hardly changes this choice: that is a result.** The two sentences differ by only "
-            f"{abs(found.other - found.run):.2f} nats here, less than {CLOSE:g}. A share of so small a difference "
-            "would mean nothing."
+            f"{abs(contrasts.other - contrasts.run):.2f} nats here, less than {MIN_DIFFERENCE:g}. A share of so small "
+            "a difference would mean nothing."
         )
-    elif translates_change(asked.a, asked.b)[asked.question.step]:
-        says += (
+    elif steps_of_changed_word(pair.a, pair.b)[pair.question.step]:
+        description += (
             "This step translates the changed word itself, so a difference is no surprise. The list of steps shows how "
             "much A and B differ at the other steps."
         )
-    pair = next((each for each in PAIRS if {each.a, each.b} == {asked.a.source_text, asked.b.source_text}), None)
-    if found.close and pair is not None and pair.word:
-        runs, texts = asked.reading.runs, (asked.a.source_text, asked.b.source_text)
-        says += " " + resolved(pair, *(runs.get(TraceRun(text)) for text in texts))
-    return says
+    example = next((each for each in PAIRS if {each.a, each.b} == {pair.a.source_text, pair.b.source_text}), None)
+    if contrasts.is_close and example is not None and example.word:
+        runs, texts = pair.reading.runs, (pair.a.source_text, pair.b.source_text)
+        description += " " + describe_translations(example, *(runs.get(TraceRun(text)) for text in texts))
+    return description
 
 
-def closeness(found: Contrasts) -> str:
+def grid_unit(contrasts: Contrasts) -> str:
     """Return the unit of the grid's values: relative effects, or nats if the two sentences differ too little."""
-    return "change, nats" if found.close else "effect"
+    return "change, nats" if contrasts.is_close else "effect"

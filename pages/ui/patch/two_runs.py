@@ -6,20 +6,22 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label, visible
+from attention_atlas.browser.token_labels import displayable, label_without_space, token_label
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.patch import PatchParams
-from pages.ui.patch.question import Asked
+from pages.ui.patch.question import PatchingPair
 from pages.ui.state import session
 from transformer.ablation.patching import Patches
-from transformer.values.patches import Site, has_heads, stack_of
+from transformer.values.patches import PatchSite, has_heads, stack_of
 
 KEY = "patch_runs"
 draw_runs = component("two_runs/two_runs")
 
 
-def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, int], patches: Patches) -> None:
+def show_runs(
+    pair: PatchingPair, site: PatchSite, rows: list[str], columns: Mapping[int, int], patches: Patches
+) -> None:
     """Show both runs as grids with one cell per layer (or depth) and token (or head).
 
     Args:
@@ -29,17 +31,17 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
     """
     heads = has_heads(site)
     if heads:
-        labels = [[str(head + 1) for head in range(asked.reading.config.heads)]] * 2
+        labels = [[str(head + 1) for head in range(pair.reading.config.heads)]] * 2
         partners = {head: head for head in range(len(labels[0]))} if columns else {}
     else:
         encoder = stack_of(site) == "encoder"
         read = [
             (trace.source_tokens, trace.source_text)
             if encoder
-            else (trace.target_tokens[: asked.question.step + 1], trace.target_text)
-            for trace in (asked.a, asked.b)
+            else (trace.target_tokens[: pair.question.step + 1], trace.target_text)
+            for trace in (pair.a, pair.b)
         ]
-        labels = [[bare(token_label(token, text)) for token in tokens] for tokens, text in read]
+        labels = [[label_without_space(token_label(token, text)) for token in tokens] for tokens, text in read]
         partners = dict(columns)
     (_, layer, head, position), other = patches[0] if patches else (("", -1, -1, -1), -1)
 
@@ -56,8 +58,8 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
         width="stretch",
         data={
             "runs": [
-                {"name": name, "text": visible(trace.source_text), "labels": each}
-                for name, trace, each in zip("AB", (asked.a, asked.b), labels, strict=True)
+                {"name": name, "text": displayable(trace.source_text), "labels": each}
+                for name, trace, each in zip("AB", (pair.a, pair.b), labels, strict=True)
             ],
             "rows": rows,
             "partners": list(partners.items()),
@@ -67,17 +69,17 @@ def show_runs(asked: Asked, site: Site, rows: list[str], columns: Mapping[int, i
     )
 
 
-def _drop(sent: object, site: Site, sizes: list[int]) -> None:
+def _drop(message: object, site: PatchSite, sizes: list[int]) -> None:
     """Choose the patch for a cell that the user has dropped; the browser's message is untrusted.
 
     Args:
-        sent: the browser's message.
+        message: the browser's message.
         sizes: the number of rows, of A's columns and of B's columns.
     """
     names = ("run", "row", "column", "onto")
-    if not isinstance(sent, dict) or any(type(sent.get(name)) is not int for name in names):
+    if not isinstance(message, dict) or any(type(message.get(name)) is not int for name in names):
         return
-    run, row, column, onto = (sent[name] for name in names)
+    run, row, column, onto = (message[name] for name in names)
     a, b = (onto, column) if run else (column, onto)
     if run not in (0, 1) or not all(0 <= at < size for at, size in zip((row, a, b), sizes, strict=True)):
         return

@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import SERIES
-from pages.ui.charts.tables import draw_table, numbered, show_table
+from pages.ui.charts.series import series_colour
+from pages.ui.charts.tables import draw_table, numbered_labels, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
@@ -88,7 +89,7 @@ def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
     def norms(array: np.ndarray) -> np.ndarray:
         return np.linalg.norm(array, axis=-1)
 
-    table = {"token": numbered(labels), "embedding": norms(text.tokens)}
+    table = {"token": numbered_labels(labels), "embedding": norms(text.tokens)}
     if text.scale != 1:
         table["scaled embedding"] = norms(text.scaled)
     if text.positions is not None:
@@ -113,12 +114,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
                 axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True}),
             ),
             y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
-            color=alt.Color(
-                "vector:N",
-                sort=names,
-                scale=alt.Scale(range=SERIES),
-                legend=alt.Legend(title=None, columns=2, **LEGEND),
-            ),
+            color=series_colour("vector", dict(zip(names, SERIES, strict=False)), columns=2),
             tooltip=["token:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
         )
         .properties(height=320)

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.heatmap import colours_of, heatmap
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import LEGEND
 from pages.ui.charts.tables import frame, show_numbers
-from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.positional_encoding.offsets import over_offset, show_pairs
 from pages.ui.reading.model_picker import translator
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
@@ -26,7 +26,7 @@ from transformer.values.weights import Weights
 
 # The head with the steepest slope.
 SHOWN_HEAD = 0
-LEARNED = "source_positions.table"
+LEARNED_TABLE = "source_positions.table"
 
 
 def show_alternatives() -> None:
@@ -44,7 +44,7 @@ def show_alternatives() -> None:
     alternatives = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
         "Learned": None if learned is None else (learned, "dot product"),
-        "Rotary (RoFormer)": (turned_products(span, config.d_head // 2 * 2), "share of the product left"),
+        "Rotary (RoFormer)": (rotary_products(span, config.d_head // 2 * 2), "share of the product left"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD],
             "added to the score",
@@ -52,37 +52,27 @@ def show_alternatives() -> None:
         "None": (np.zeros((span, span)), "added to the score"),
     }
     places = [column for _ in range(3) for column in st.columns(2, gap="medium")]
-    for number, (place, (title, measured)) in enumerate(zip(places, alternatives.items(), strict=False)):
+    for number, (place, (title, alternative)) in enumerate(zip(places, alternatives.items(), strict=False)):
         with place:
             st.markdown(f"**{title}**")
-            if measured is None:
+            if alternative is None:
                 st.info(
                     f"This model has no learned positions to show: its positions are “{config.positions}”. Learned "
                     "positions are a table of parameters with one vector for every position up to a limit (Gehring et "
                     "al. 2017). Vaswani et al. 2017 tried them too, with nearly the same scores (table 3, row E)."
                 )
                 continue
-            values, name = measured
-            show_plotly(
-                heatmap(
-                    values,
-                    titles=("position", "other position"),
-                    name=name,
-                    colours=colours_of(values),
-                    first=(1, 1),
-                    height=340,
-                ),
-                key=f"positions_other_{number}",
-                alt=f"{title}: {span} by {span} positions.",
-                sentence="",
+            values, name = alternative
+            show_pairs(
+                values, name, key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.", height=340
             )
             show_numbers(
                 frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}"
             )
-    _by_offset(config, span, learned)
+    _show_by_offset(config, span, learned)
 
 
-def turned_products(span: int, d_head: int) -> np.ndarray:
+def rotary_products(span: int, d_head: int) -> np.ndarray:
     """Return the share of a dot product that rotary encoding keeps for each pair of positions, [P, P].
 
     The query and the key are assumed to be equal, with equal norms in all dimension pairs. So each value is the mean
@@ -101,10 +91,10 @@ def learned_products(config: TransformerConfig, weights: Weights, span: int) -> 
     """
     if config.positions != "learned":
         return None
-    return dot_products(weights.arrays[LEARNED][:span].astype(np.float64))
+    return dot_products(weights.arrays[LEARNED_TABLE][:span].astype(np.float64))
 
 
-def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
+def _show_by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
     """Plot the dot products of positional encodings, and each head's linear biases, by offset.
 
     Args:
@@ -186,19 +176,6 @@ def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
         value: the title of the vertical axis.
     """
     names = list(dict.fromkeys(table["positions"]))
-    return (
-        alt.Chart(table)
-        .mark_line()
-        .encode(
-            x=alt.X(
-                "offset:Q",
-                title="offset between the two positions",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS),
-            ),
-            y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
-            color=alt.Color("positions:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
-            tooltip=["positions:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],
-        )
-        .properties(height=300)
-    )
+    legend = alt.Legend(title=None, columns=4, **LEGEND)
+    lines = alt.Chart(table).mark_line().encode(color=alt.Color("positions:N", sort=names, legend=legend))
+    return over_offset(lines, value, height=300, tooltip=["positions:N"])

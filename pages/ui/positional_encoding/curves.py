@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui.charts.heatmap import TOOLS
+from pages.ui.charts.heatmap import TOOLBAR_HEIGHT
 from pages.ui.charts.palette import MASKED
 from pages.ui.charts.tables import show_numbers, show_table
 from pages.ui.components.save_as import show_plotly
@@ -76,14 +76,14 @@ def show_curves() -> None:
     numbers.insert(0, "position", range(1, len(table) + 1))
     show_numbers(numbers, "positions_curve_numbers", label="The numbers of the curves, dimension by dimension")
     whose = st.container()
-    _two_positions(table, chosen, pair)
-    _wavelengths(width, chosen)
+    _show_two_positions(table, chosen, pair)
+    _show_wavelengths(width, chosen)
     # Filled last, because only this line needs the model, which may take time to load.
     with whose:
-        _whose(translator().config, width)
+        _show_model(translator().config, width)
 
 
-def _whose(ours: TransformerConfig, width: int) -> None:
+def _show_model(ours: TransformerConfig, width: int) -> None:
     """Say whether the curves are those of the loaded model; if not, offer a button that sets the model's width."""
     if ours.positions != "sinusoidal":
         return
@@ -120,7 +120,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
     figure.update_layout(
         height=400,
         hovermode="x unified",
-        margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
+        margin={"l": 0, "r": 0, "t": TOOLBAR_HEIGHT, "b": 0},
         legend={"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
     )
     figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
@@ -128,7 +128,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
     return figure
 
 
-def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
+def _show_two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
     st.subheader("What tells two positions apart?", anchor=False)
     pick, numbers = st.columns([3, 7], gap="large")
     with pick, st.container(horizontal=True):
@@ -155,7 +155,7 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
         )
 
 
-def _wavelengths(width: int, chosen: list[int]) -> None:
+def _show_wavelengths(width: int, chosen: list[int]) -> None:
     st.subheader("Wavelengths", anchor=False)
     lengths = wavelengths(width)
     words, numbers = st.columns([3, 7], gap="large")
@@ -177,8 +177,9 @@ def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
         {
             "dimension": dimensions,
             "function": [
-                f"{'cos' if each % 2 else 'sin'}(pos · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
+                f"{'cos' if dimension % 2 else 'sin'}(pos · 10000^(−{dimension // 2 * 2}/{width}))"
+                for dimension in dimensions
             ],
-            "wavelength, positions": [lengths[each // 2] for each in dimensions],
+            "wavelength, positions": [lengths[dimension // 2] for dimension in dimensions],
         }
     )

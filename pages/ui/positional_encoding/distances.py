@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.heatmap import colours_of, heatmap
-from pages.ui.charts.matrix import AXIS, matrix
+from pages.ui.charts.heatmap import heatmap
+from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import BITS, diverging
 from pages.ui.charts.tables import frame, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.positional_encoding.offsets import over_offset, show_pairs
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from pages.ui.text.number_format import typeset
@@ -21,7 +22,7 @@ from transformer.analysis.positions import Offsets, binary_counter, by_offset, d
 from transformer.model.sinusoids import frequencies, sinusoids
 
 # Maximum number of rows and columns of the rotation matrix that are shown; with more, cells would be too small to see.
-MAX_DRAWN = 64
+MAX_DIMENSIONS = 64
 PAIRS_SHOWN = 4
 
 
@@ -33,17 +34,17 @@ def show_distances() -> None:
         st.number_input("Positions", **bind_number(PositionsParams, "reach"))
         st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "across", value=width))
     table = sinusoids(encoding.reach, width)
-    _offsets(table)
-    _rotation(table, encoding)
-    _counter(encoding)
+    _show_offsets(table)
+    _show_rotation(table, encoding)
+    _show_counter(encoding)
 
 
-def _offsets(table: np.ndarray) -> None:
+def _show_offsets(table: np.ndarray) -> None:
     length, width = table.shape
-    measured = {"Dot product": dot_products(table), "Distance": distances(table)}
-    for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
+    matrices = {"Dot product": dot_products(table), "Distance": distances(table)}
+    for place, (title, values) in zip(st.columns(2, gap="medium"), matrices.items(), strict=True):
         name = title.lower()
-        read = by_offset(values)
+        offsets = by_offset(values)
         with (
             place,
             main_figure(
@@ -53,33 +54,27 @@ def _offsets(table: np.ndarray) -> None:
             ),
         ):
             st.markdown(f"**{title} of every position with every other**")
-            show_plotly(
-                heatmap(
-                    values,
-                    titles=("position", "other position"),
-                    name=name,
-                    colours=colours_of(values),
-                    first=(1, 1),
-                    height=380,
-                ),
+            show_pairs(
+                values,
+                name,
                 key=f"positions_{name}",
                 alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
-                sentence="",
+                height=380,
             )
         with place:
             show_altair(
-                offset_chart(read, name),
+                offset_chart(offsets, name),
                 key=f"positions_{name}_offset",
-                alt=f"{title} by the offset between two positions, from {read.mean[0]:.4f} at 0.",
+                alt=f"{title} by the offset between two positions, from {offsets.mean[0]:.4f} at 0.",
                 sentence="",
             )
             st.markdown(
                 f"**Only the offset counts:** pairs that are equally far apart differ by at most "
-                f"**{typeset(read.spread.max(), '.1e')}**, which is rounding error."
+                f"**{typeset(offsets.spread.max(), '.1e')}**, which is rounding error."
             )
             show_numbers(
                 pd.DataFrame(
-                    {"offset": read.offsets, f"mean {name}": read.mean, "largest minus smallest": read.spread}
+                    {"offset": offsets.offsets, f"mean {name}": offsets.mean, "largest minus smallest": offsets.spread}
                 ),
                 f"positions_{name}_numbers",
                 label=f"{title} by offset",
@@ -97,27 +92,13 @@ def _offsets(table: np.ndarray) -> None:
     )
 
 
-def offset_chart(read: Offsets, name: str) -> alt.Chart:
+def offset_chart(offsets: Offsets, name: str) -> alt.Chart:
     """Return a line chart of the mean value by offset."""
-    table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
-    return (
-        alt.Chart(table)
-        .mark_line(point=len(read.offsets) <= 64)
-        .encode(
-            x=alt.X(
-                "offset:Q",
-                title="offset between the two positions",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, **AXIS),
-            ),
-            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
-            tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
-        )
-        .properties(height=220)
-    )
+    table = pd.DataFrame({"offset": offsets.offsets, "value": offsets.mean})
+    return over_offset(alt.Chart(table).mark_line(point=len(offsets.offsets) <= 64), name, height=220)
 
 
-def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
+def _show_rotation(table: np.ndarray, encoding: PositionsParams) -> None:
     """Build the rotation that shifts every position by k, show it, and check it on all positions."""
     st.subheader("One linear map shifts every position by k", anchor=False)
     length, width = table.shape
@@ -154,12 +135,12 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             ),
             "positions_turned",
         )
-    drawn = min(width, MAX_DRAWN)
+    shown_width = min(width, MAX_DIMENSIONS)
     with picture:
-        st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
+        st.markdown(f"**M, its first {shown_width} dimensions**" if shown_width < width else "**M**")
         show_plotly(
             heatmap(
-                rotation(offset, width)[:drawn, :drawn],
+                rotation(offset, width)[:shown_width, :shown_width],
                 titles=("dimension out", "dimension in"),
                 name="entry",
                 height=400,
@@ -169,7 +150,7 @@ def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
             sentence="",
         )
         show_numbers(
-            frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),
+            frame(rotation(offset, width)[:shown_width, :shown_width], None, None, corner="dimension out"),
             "positions_rotation_numbers",
         )
 
@@ -180,7 +161,7 @@ def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
 
 
-def _counter(encoding: PositionsParams) -> None:
+def _show_counter(encoding: PositionsParams) -> None:
     st.subheader("A binary counter, made smooth", anchor=False)
     st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
     bits, length = encoding.bits, 2 ** min(encoding.bits, 5)

@@ -51,9 +51,9 @@ def show_matrix() -> None:
     back = np.array_equal(tables[True][:, order.argsort()], tables[False])
     st.markdown(
         f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
-        f"{_holds(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: {_holds(back)}. For "
-        "a model that starts from random weights, the two are equivalent: renumbering its dimensions turns one into "
-        "the other. But weights trained with one layout do not work with the other."
+        f"{_format_check(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: "
+        f"{_format_check(back)}. For a model that starts from random weights, the two are equivalent: renumbering its "
+        "dimensions turns one into the other. But weights trained with one layout do not work with the other."
     )
     show_numbers(
         pd.DataFrame(
@@ -70,5 +70,5 @@ def show_matrix() -> None:
     )
 
 
-def _holds(right: bool) -> str:
+def _format_check(right: bool) -> str:
     return "**true**" if right else "**false**"

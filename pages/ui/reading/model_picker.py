@@ -13,7 +13,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import error_text
-from transformer.checkpoints.available_models import OWN, SENTENCES, SHIPPED, ModelFolder, model_folders
+from transformer.checkpoints.available_models import OWN_FOLDER, SENTENCES, SHIPPED, ModelFolder, model_folders
 from transformer.checkpoints.hub_models import HubModel, hub_models
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
@@ -33,7 +33,7 @@ def chosen_languages() -> Languages:
     folder = chosen_model()
     if folder is None:
         return LANGUAGES
-    return folder.languages.asked_for(split_code(session.text(), folder.codes)[0])
+    return folder.languages.for_codes(split_code(session.text(), folder.codes)[0])
 
 
 def translator() -> Translator:
@@ -75,7 +75,7 @@ def load(path: Path, problem: str = "") -> Translator:
         raise PageEnd from None
 
 
-def model_menu() -> None:
+def show_model_menu() -> None:
     """Show the menu for choosing a model and a device, with instructions for adding models."""
     folder = chosen_model()
     pair = str(chosen_languages())
@@ -85,39 +85,40 @@ def model_menu() -> None:
         width="stretch",
         help="The model that translates on all pages, and how to add other languages.",
     ):
-        if several_models():
-            _model_choice()
+        if has_several_models():
+            _show_model_choice()
         else:
             st.markdown(pair if folder and not folder.shipped else f"{pair}, built in")
-        device_choice()
-        _more_languages()
+        show_device_choice()
+        _show_more_languages()
 
 
-def _more_languages() -> None:
+def _show_more_languages() -> None:
     """Show which models can be added, and the terminal command for adding one; the app itself uses no network."""
-    known = {name: model for name, model in hub_models().items() if name not in model_folders()}
-    chosen = st.selectbox(
+    not_installed = {name: model for name, model in hub_models().items() if name not in model_folders()}
+    language = st.selectbox(
         "More languages …",
-        list(known),
+        list(not_installed),
         index=None,
         key="more_languages",
-        format_func=lambda name: str(known[name]),
+        format_func=lambda name: str(not_installed[name]),
         placeholder="Choose …",
     )
-    if chosen is not None:
+    if language is not None:
         st.caption(
-            f"{known[chosen]} needs {known[chosen].needs}. Run this command on the computer that runs the app, then "
-            "reload this page. The command shows its progress, and says what to add if the weights are in an older "
-            "format."
+            f"{not_installed[language]} needs {not_installed[language].requirements}. Run this command on the computer "
+            "that runs the app, then reload this page. The command shows its progress, and says what to add if the "
+            "weights are in an older format."
         )
-        st.code(known[chosen].command, language="bash", wrap_lines=True)
+        st.code(not_installed[language].command, language="bash", wrap_lines=True)
     st.caption(
-        f"Your own model: put its folder into `{OWN}`. `attention-atlas import FOLDER` converts a model. The folder of "
+        f"Your own model: put its folder into `{OWN_FOLDER}`. `attention-atlas import FOLDER` converts a model. The "
+        "folder of "
         "a training run adds the trained model and its last checkpoints."
     )
 
 
-def device_choice() -> None:
+def show_device_choice() -> None:
     if len(available_devices()) < 2:
         return
     devices, server = available_devices(), models.server()
@@ -132,12 +133,12 @@ def device_choice() -> None:
     )
 
 
-def several_models() -> bool:
+def has_several_models() -> bool:
     """Return whether any model is installed in addition to the built-in one."""
     return len(model_folders()) > 1
 
 
-def _model_choice() -> None:
+def _show_model_choice() -> None:
     folders = model_folders()
     chosen = session.params(ModelParams).model
 
@@ -182,6 +183,6 @@ def examples(folder: ModelFolder | None) -> tuple[str, ...]:
     return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
-def ships(model: Translator) -> bool:
+def is_shipped(model: Translator) -> bool:
     """Return whether a translator is the built-in model, or was created in memory and thus has no folder."""
     return model.folder is None or model.folder == MODEL

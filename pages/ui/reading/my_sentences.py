@@ -18,7 +18,7 @@ from pages.ui.text.sentence_list import MAX_BYTES, SentenceList, sentences_in
 
 KEY = "sentence_list"
 # Session-state key that counts how often the user has opened the dialog.
-ASKED = "_my_sentences_asked"
+DIALOG_REQUESTS = "_my_sentences_asked"
 
 draw_list = component("sentence_list/sentence_list")
 
@@ -30,7 +30,7 @@ def my_sentences(codes: Sequence[str] = ()) -> tuple[str, ...]:
 
 def ask_for_list() -> None:
     """Open the dialog in which the user pastes or loads a list."""
-    st.session_state[ASKED] = st.session_state.get(ASKED, 0) + 1
+    st.session_state[DIALOG_REQUESTS] = st.session_state.get(DIALOG_REQUESTS, 0) + 1
 
 
 def sentence_stepper(codes: Sequence[str]) -> None:
@@ -38,9 +38,9 @@ def sentence_stepper(codes: Sequence[str]) -> None:
     sentences = my_sentences(codes)
 
     def act() -> None:
-        sent = st.session_state[KEY].get("act")
-        if isinstance(sent, dict):
-            _act(sent, sentences)
+        message = st.session_state[KEY].get("act")
+        if isinstance(message, dict):
+            _act(message, sentences)
 
     draw_list(
         key=KEY,
@@ -48,21 +48,21 @@ def sentence_stepper(codes: Sequence[str]) -> None:
         width="stretch",
         data={
             "text": "\n".join(session.sentence_list().sentences),
-            "given": session.MINE in st.session_state,
+            "given": session.SENTENCE_LIST in st.session_state,
             "at": _position(sentences),
             "count": len(sentences),
             "said": session.sentence_list().said,
-            "asked": st.session_state.get(ASKED, 0),
+            "asked": st.session_state.get(DIALOG_REQUESTS, 0),
             "limit": MAX_BYTES,
         },
     )
 
 
-def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
+def _act(message: dict[Any, Any], sentences: Sequence[str]) -> None:
     """Handle an untrusted message from the browser: store a new list, or step to another sentence."""
-    text, step = sent.get("text"), sent.get("step")
+    text, step = message.get("text"), message.get("step")
     if isinstance(text, str):
-        _take(text, restored=sent.get("restored") is True)
+        _take(text, restored=message.get("restored") is True)
     elif sentences and type(step) is int and abs(step) == 1:
         at = _position(sentences)
         # If the current sentence is not in the list, go to the first sentence.
@@ -70,13 +70,13 @@ def _act(sent: dict[Any, Any], sentences: Sequence[str]) -> None:
 
 
 def _take(text: str, *, restored: bool) -> None:
-    found = sentences_in(text) if text.strip() else SentenceList()
-    if not found.sentences and found.said:
+    sentence_list = sentences_in(text) if text.strip() else SentenceList()
+    if not sentence_list.sentences and sentence_list.said:
         # A list that cannot be parsed does not replace the current list.
-        found = SentenceList(session.sentence_list().sentences, found.said)
-    elif found.sentences and not restored:
-        session.try_sentence(found.sentences[0])
-    st.session_state[session.MINE] = found
+        sentence_list = SentenceList(session.sentence_list().sentences, sentence_list.said)
+    elif sentence_list.sentences and not restored:
+        session.try_sentence(sentence_list.sentences[0])
+    st.session_state[session.SENTENCE_LIST] = sentence_list
 
 
 def _position(sentences: Sequence[str]) -> int:

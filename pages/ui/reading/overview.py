@@ -15,14 +15,22 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.runs.shared import SharedResults
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import axes_of, view_of
-from transformer.analysis.word_links import WordLink, Words, across, by_word, source_words, target_words, word_links
+from transformer.analysis.word_links import (
+    SentenceWords,
+    WordLink,
+    by_word,
+    counterparts,
+    source_words,
+    target_words,
+    word_links,
+)
 from transformer.values.trace import Kind
 
 # In bytes, enough for about a hundred sentences of maximum length.
 OVERVIEWS = SharedResults(limit=16 * 2**20)
 # Maximum number of links shown for a word: links to words that it attends to, and links from words that attend to it.
 # Links that exceed the usual weight most are kept.
-LOOKS, LOOKED = 3, 1
+MAX_LOOKS, MAX_LOOKED_AT = 3, 1
 # Pronouns are preferred as the word that is selected at first, because users ask first where pronouns look.
 PRONOUNS = frozenset({"it", "he", "she", "they", "him", "her", "them", "its", "his", "their", "who", "which", "that"})
 
@@ -60,27 +68,27 @@ def story(reading: Reading) -> Story:
     numbers: dict[WordLink, int] = {}
 
     def told(
-        words: Words, language: str, rows: set[tuple[int, ...]], partners: list[int], *, source: bool
+        words: SentenceWords, language: str, rows: set[tuple[int, ...]], partners: list[int], *, source: bool
     ) -> StoryWords:
         sides = [links[source, word] for word in range(len(words.tokens))]
 
-        def numbered(found: list[WordLink]) -> list[int]:
-            return [numbers.setdefault(link, len(numbers)) for link in found]
+        def numbered(word_links: list[WordLink]) -> list[int]:
+            return [numbers.setdefault(link, len(numbers)) for link in word_links]
 
         return StoryWords(
             language=language,
             words=[group_label(tokens, words.text, words=True) for tokens in words.tokens],
-            spoken=words.spoken,
+            spoken=words.has_letters,
             rows=words.rows,
             columns=words.columns,
             alone=[row in rows for row in words.rows],
-            looks=[numbered(looks[:LOOKS]) for looks, _ in sides],
-            looked=[numbered(looked[:LOOKED]) for _, looked in sides],
-            more=[dict(Counter(link.kind for link in looks[LOOKS:])) for looks, _ in sides],
+            looks=[numbered(looks[:MAX_LOOKS]) for looks, _ in sides],
+            looked=[numbered(looked[:MAX_LOOKED_AT]) for _, looked in sides],
+            more=[dict(Counter(link.kind for link in looks[MAX_LOOKS:])) for looks, _ in sides],
             across=partners,
         )
 
-    of_source, of_target = across(trace)
+    of_source, of_target = counterparts(trace)
     source = told(source_words(trace), languages.source.name, set(), of_source, source=True)
     rows = set(axes_of(trace, "decoder", words=True).row_positions)
     target = told(target_words(trace), languages.target.name, rows, of_target, source=False)
@@ -88,7 +96,7 @@ def story(reading: Reading) -> Story:
         (link.kind, link.row, link.column, link.layer, link.head, round(link.weight, 4)) for link in numbers
     ]
     seen = [
-        sum(sent[number][-1] for number in looks) + LOOKS * (word.lower() in PRONOUNS) * bool(looks)
+        sum(sent[number][-1] for number in looks) + MAX_LOOKS * (word.lower() in PRONOUNS) * bool(looks)
         for word, looks in zip(source.words, source.looks, strict=True)
     ]
     return Story(source, target, sent, opens=int(np.argmax(seen)) if any(seen) else -1)

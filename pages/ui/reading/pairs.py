@@ -63,17 +63,21 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
 
     An attention kind is left out if the two sentences' maps differ in size.
     """
-    found = []
+    differences = []
     for kind in a.kinds:
         views = [view_of(trace, kind, words=True) for trace in (a, b)]
         if views[0].mask.shape != views[1].mask.shape:
             continue
         apart = jensen_shannon(*(view.weights.astype(float) for view in views)).mean(axis=-1)
-        found += [Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)]
-    return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MAX_LISTED]
+        differences += [
+            Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)
+        ]
+    return sorted((difference for difference in differences if difference.nats > 0), key=lambda each: -each.nats)[
+        :MAX_LISTED
+    ]
 
 
-def translated(trace: Trace, word: str) -> str | None:
+def translation_of(trace: Trace, word: str) -> str | None:
     """Return the target word that translates a source word, according to the mean attention of all heads.
 
     Returns:
@@ -101,9 +105,9 @@ def _plain(tokens: Sequence[Token], group: Sequence[int], text: str) -> str:
     return covered_text([tokens[at] for at in group], text).strip(".,;:!?")
 
 
-def resolved(pair: Pair, a: Trace, b: Trace) -> str:
+def describe_translations(pair: Pair, a: Trace, b: Trace) -> str:
     """Return Markdown that compares the translations of the pair's shared word in sentences A and B."""
-    first, second = translated(a, pair.word), translated(b, pair.word)
+    first, second = translation_of(a, pair.word), translation_of(b, pair.word)
     if not first or not second:
         return f"No translated word was found for *{pair.word}* in both sentences."
     if first == second:
@@ -114,7 +118,7 @@ def resolved(pair: Pair, a: Trace, b: Trace) -> str:
     return f"*{pair.word}* becomes **{markdown(first)}** in A and **{markdown(second)}** in B."
 
 
-def translations_differ(a: str, b: str) -> str:
+def describe_differences(a: str, b: str) -> str:
     """Return Markdown that lists the words in which two translations differ."""
     first, second = a.split(), b.split()
     parts = [
@@ -124,13 +128,13 @@ def translations_differ(a: str, b: str) -> str:
     ]
     if not parts:
         return "Both sentences have the same translation."
-    said = ", ".join(f"**{markdown(one) or '—'}** / **{markdown(other) or '—'}**" for one, other in parts)
-    return f"The translations differ here (A / B): {said}."
+    replacements = ", ".join(f"**{markdown(old) or '—'}** / **{markdown(new) or '—'}**" for old, new in parts)
+    return f"The translations differ here (A / B): {replacements}."
 
 
-def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
+def describe_looks(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
     """Return Markdown that says where a head looks from `word` in each sentence; empty if a map has no row for it."""
-    found = []
+    sentences = []
     for name, view in views.items():
         rows = [covered_text(tokens, view.axes.row_text).strip(".,;:!?").lower() for tokens in view.axes.rows]
         if view.axes.kind != "encoder" or word not in rows:
@@ -138,5 +142,5 @@ def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> s
         row = view.weights[layer, head, rows.index(word)]
         column = int(row.argmax())
         label = covered_text(view.axes.columns[column], view.axes.column_text) or "the end symbol"
-        found.append(f"**{markdown(label)}** ({row[column]:.2f}) in {name.upper()}")
-    return f"In this head, *{word}* looks most at {' and at '.join(found)}."
+        sentences.append(f"**{markdown(label)}** ({row[column]:.2f}) in {name.upper()}")
+    return f"In this head, *{word}* looks most at {' and at '.join(sentences)}."

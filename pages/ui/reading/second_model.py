@@ -24,14 +24,14 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import SHIPPED, model_folders
 from transformer.errors import AtlasError
+from transformer.measurements.matching import second_trace, shared_kinds, untrained_model
 from transformer.running.translator import Translator
-from transformer.surveys.matching import kinds_of_both, read_by_second, untrained
 from transformer.values.trace import Kind, Trace
 
-RANDOM = "random weights"
+RANDOM_NAME = "random weights"
 # Models with random weights, by the trained model whose shape they have. When the trained model is dropped, so is the
 # model with random weights.
-MADE: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
+UNTRAINED_MODELS: WeakKeyDictionary[Translator, Translator] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class TwoModels:
 
     @property
     def title(self) -> str:
-        return RANDOM if self.other == UNTRAINED else self.other
+        return RANDOM_NAME if self.other == UNTRAINED else self.other
 
     @property
     def heads(self) -> tuple[int, int]:
@@ -106,34 +106,34 @@ class TwoModels:
                 f"{here} has no match, because the second model has fewer heads. The nearest one is head "
                 f"{head_name(nearest, other)} of {title}: similarity {self.similarity[at, nearest]:.2f}."
             )
-        said = (
+        description = (
             f"{here} is matched with **head {head_name(match, other)} of {title}**: similarity "
             f"{self.similarity[at, match]:.2f} (heads of that layer on average: {self.shuffled[at]:.2f})."
         )
         if nearest != match:
-            said += (
+            description += (
                 f" Head {head_name(nearest, other)} is more similar ({self.similarity[at, nearest]:.2f}), but is "
                 "matched with another head."
             )
-        return said
+        return description
 
 
 def pick_second_model() -> str:
     """Show a select box for the second model, and return the chosen model's name."""
     own = _own()
     names = [*(name for name in model_folders() if name != own), UNTRAINED]
-    asked = session.params(CompareParams).other
-    chosen = asked if asked in names else names[0]
+    wanted = session.params(CompareParams).other
+    shown_name = wanted if wanted in names else names[0]
     st.selectbox(
         "Second model",
         names,
         width=320,
-        format_func=lambda name: RANDOM if name == UNTRAINED else name,
-        **bind(CompareParams, "other", value=chosen),
+        format_func=lambda name: RANDOM_NAME if name == UNTRAINED else name,
+        **bind(CompareParams, "other", value=shown_name),
         help="A folder in `models`, or an untrained model of the same shape. Both models read the same "
         "sentence, and the same translation if they write the same language.",
     )
-    return chosen
+    return shown_name
 
 
 def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoModels:
@@ -149,21 +149,21 @@ def two_models(first: Translator, name: str, trace: Trace, kind: Kind) -> TwoMod
     folder = model_folders().get(name)
     second = load(folder.path, folder.problem) if folder else untrained_of(first)
     try:
-        kinds = kinds_of_both(first, second, trace.source_text)
-        found = read_by_second(first, CachedRuns(second), second, trace)
+        kinds = shared_kinds(first, second, trace.source_text)
+        other_trace = second_trace(first, CachedRuns(second), second, trace)
     except (AtlasError, ValueError) as error:
         st.warning(error_text(error), icon=":material/edit:")
         raise PageEnd from None
     if kind not in kinds:
         st.info("The two models write different languages: only their encoder attention can be compared.")
         raise PageEnd
-    return TwoModels(_own(), name, second, kind, (trace, found))
+    return TwoModels(_own(), name, second, kind, (trace, other_trace))
 
 
 def untrained_of(translator: Translator) -> Translator:
     """Return a model with random weights and the translator's shape, created once per translator."""
-    found = MADE.get(translator)
-    return found if found is not None else MADE.setdefault(translator, untrained(translator))
+    model = UNTRAINED_MODELS.get(translator)
+    return model if model is not None else UNTRAINED_MODELS.setdefault(translator, untrained_model(translator))
 
 
 def _own() -> str:

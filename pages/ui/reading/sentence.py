@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.attention_browser import at_clearest_head
 from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.translate import FilmParams
-from pages.ui.reading.model_picker import chosen_languages, chosen_model, examples, model_menu, ships, translator
+from pages.ui.reading.model_picker import (
+    chosen_languages,
+    chosen_model,
+    examples,
+    is_shipped,
+    show_model_menu,
+    translator,
+)
 from pages.ui.reading.my_sentences import ask_for_list, my_sentences, sentence_stepper
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
 from pages.ui.runs.inference import CachedRuns
@@ -36,7 +43,7 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 # Number of sentences to suggest if the user's text cannot be translated.
-OFFERED = 3
+MAX_OFFERED = 3
 # The last entry in the list of examples, which opens the dialog for the user's own sentences.
 OWN_LIST = "My sentences …"
 # Session-state key that is set when the user opens the animation.
@@ -44,7 +51,7 @@ FILM_ASKED = "_film_asked"
 # Estimated for ordinary English and the built-in model's tokenizer.
 ABOUT_WORDS = ", about 100 words"
 # Known weaknesses of the built-in model.
-LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
+MODEL_LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Reading:
     def languages(self) -> Languages:
         """The languages of the sentence and its translation, which a language code in the sentence may set."""
         code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
-        return self.translator.languages.asked_for(code)
+        return self.translator.languages.for_codes(code)
 
     @property
     def run(self) -> TraceRun:
@@ -106,7 +113,7 @@ class Reading:
     def choice(self, kind: Kind) -> AttentionParams:
         """Return the parameters of the head to show: the user's choice, or else the kind's most informative head."""
         shape = self.trace.attention(kind).shape[:2]
-        return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
+        return at_clearest_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """Return the trace with all intermediate values, optionally from a run with interventions.
@@ -140,13 +147,13 @@ def read_sentence(*, introduced: bool = False) -> Reading:
         language_choice(codes, folder.languages if folder else LANGUAGES)
 
     def pick() -> None:
-        _example_choice(offered, codes)
+        _show_examples(offered, codes)
 
     beside: dict[Callable[[], None], float] = {}
     if codes:
         beside[write_in] = 3.4
     beside[pick] = 2.0
-    beside[model_menu] = 1.7
+    beside[show_model_menu] = 1.7
     typed_width = 8 if codes else 10
     form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
     limit = f"up to {MAX_TOKENS} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
@@ -159,7 +166,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             placeholder=f"Type a sentence in {source} …",
             button="Translate",
             primary=True,
-            asked=session.box_request(),
+            request=session.box_request(),
             help=f"Token: {explain('token')}",
         )
     for place, draw in zip(places, beside, strict=True):
@@ -173,8 +180,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word gathers information from the others. **Choose a word below: where does it "
-                    "look?**" + (LIMITS if ships(model) else "")
+                    "is how each word gathers information from the others. **Choose a word below to see which words "
+                    "it looks at.**" + (MODEL_LIMITS if is_shipped(model) else "")
                 )
             st.button(
                 "New to this? Watch one minute",
@@ -213,21 +220,21 @@ def _ask_for_film() -> None:
 
 def _warnings(reading: Reading) -> list[str]:
     """Return Markdown warnings about possible errors in the model's own translation."""
-    own, found = reading.own, []
-    if ships(reading.translator):
-        found += unusual_spelling(own.source_text)
+    own, warnings = reading.own, []
+    if is_shipped(reading.translator):
+        warnings += unusual_spelling(own.source_text)
     # A text in another script would give both warnings, because nearly every character is unknown.
-    found = found or unknown_characters(own.source_text, own.source_tokens, own.target_text)
+    warnings = warnings or unknown_characters(own.source_text, own.source_tokens, own.target_text)
     codes = reading.translator.tokenizer.codes
     # A model that also has codes for source languages ("<<eng>>") has a default for both, and does not guess.
     if codes and codes[0].startswith(">") and own.source_tokens[0].role != "language":
-        found.append("This model writes several languages. Choose one beside the sentence; otherwise, it guesses.")
+        warnings.append("This model writes several languages. Choose one beside the sentence; otherwise, it guesses.")
     if not own.complete:
-        found.append("The translation reached the length limit before it was finished.")
-    return found
+        warnings.append("The translation reached the length limit before it was finished.")
+    return warnings
 
 
-def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
+def _show_examples(offered: Sequence[str], codes: Sequence[str]) -> None:
     """Show the example sentences, or buttons that step through the user's own list if there is one."""
 
     def use() -> None:
@@ -255,5 +262,5 @@ def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
         return
     st.markdown("Or try one of these:")
     with st.container(horizontal=True):
-        for number, sentence in enumerate(offered[:OFFERED]):
+        for number, sentence in enumerate(offered[:MAX_OFFERED]):
             st.button(sentence, key=f"try_{number}", on_click=session.try_sentence, args=(kept_code(sentence, codes),))

@@ -59,28 +59,28 @@ def language_choice(codes: Sequence[str], default: Languages) -> None:
         default: the languages of a text without codes.
     """
     sides = {side: sorted((code for code in codes if code[0] == side), key=_label) for side in "<>"}
-    chosen = {code[0]: code for code in chosen_code(codes).split()}
+    codes_by_side = {code[0]: code for code in chosen_code(codes).split()}
 
     def choose() -> None:
         picked = [st.session_state[KEYS[side]] for side, of in sides.items() if of]
-        asked = " ".join(code for code in picked if code in codes)
-        session.read_text(with_code(text_of_box(codes), asked, codes))
+        typed_codes = " ".join(code for code in picked if code in codes)
+        session.read_text(with_code(text_of_box(codes), typed_codes, codes))
 
     # On a projector, there is no room for two lists beside the sentence, so they are shown in a popover.
-    both = str(default.asked_for(chosen_code(codes)))
+    both = str(default.for_codes(chosen_code(codes)))
     place = st.popover(both, key="languages", width="stretch", help=BOTH_SIDES) if sides["<"] else st
     for side, of in sides.items():
         if not of:
             continue
-        own = f"<<{default.source.code}>>" if side == "<" else f">>{default.target.code}<<"
+        default_code = f"<<{default.source.code}>>" if side == "<" else f">>{default.target.code}<<"
         place.selectbox(
             "Read" if side == "<" else "Write in",
             of,
             index=None,
             format_func=_label,
             on_change=choose,
-            placeholder=_label(own) if own in of else "Choose one …",
-            key=preset(KEYS[side], chosen.get(side)),
+            placeholder=_label(default_code) if default_code in of else "Choose one …",
+            key=preset(KEYS[side], codes_by_side.get(side)),
             help=HELP[side] if sides["<"] else ONE_SIDE,
         )
 

@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.components.text_box import text_box
-from pages.ui.reading.model_picker import ships
+from pages.ui.reading.model_picker import is_shipped
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import rare_words, remarks, unusual_spelling
+from pages.ui.text.hints import describe_likely_errors, rare_words, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.values.trace import Trace
 
 # Session-state key that counts the translations entered by the user. The count is part of the box's widget key, so a
 # new count closes the box.
-ANOTHER = "another_translation"
+OWN_TRANSLATION = "another_translation"
 # Shown in place of a translation without tokens.
-NOTHING = "*(nothing: the end symbol came first)*"
+EMPTY_TRANSLATION = "*(nothing: the end symbol came first)*"
 PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
 
-def show_translation(
-    reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
-) -> None:
+def show_translation(reading: Reading, *, large: bool = False, label: str = "") -> DeltaGenerator:
     """Show the model's own translation, the user's translation if there is one, and a box for entering one.
+
+    Return an empty container beside the translation, for another button.
 
     Args:
         reading: the sentence and its translation.
         large: whether to also show the number of tokens, the model's size and unapplied settings.
         label: the title of the model's own translation; empty for the name of the target language.
-        beside: renders an extra button beside the translation.
     """
     target = markdown(reading.languages.target.name)
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
-            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or NOTHING}")
-        if beside is not None:
-            beside()
+            st.markdown(f"**{label or target}:** {markdown(reading.own.target_text) or EMPTY_TRANSLATION}")
+        beside = st.container(width="content")
         another = st.popover(
             "Try my own translation",
             icon=":material/compare_arrows:",
             on_change="rerun",
-            key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
+            key=f"{OWN_TRANSLATION}_{st.session_state.get(OWN_TRANSLATION, 0)}",
         )
     with another:
         text_box(
@@ -56,7 +53,7 @@ def show_translation(
             label=f"Your {target} translation",
             placeholder=f"Type a translation into {target} …",
             button="Use this translation",
-            asked=session.box_request(),
+            request=session.box_request(),
             belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
@@ -64,8 +61,12 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        if said := [*([_effort(reading), *_unapplied(reading)] if large else []), *_remarks(reading)]:
-            st.caption(" ".join(said))
+        if remarks := [
+            *([_describe_effort(reading), *_describe_unapplied(reading)] if large else []),
+            *_remarks(reading),
+        ]:
+            st.caption(" ".join(remarks))
+    return beside
 
 
 def _show_given(reading: Reading) -> None:
@@ -86,29 +87,29 @@ def _read_another(typed: str) -> None:
     The box gets a new key, because a late message from the browser would report a box with the old key as still open.
     """
     session.read_target(typed)
-    st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
+    st.session_state[OWN_TRANSLATION] = st.session_state.get(OWN_TRANSLATION, 0) + 1
 
 
-def _effort(reading: Reading) -> str:
+def _describe_effort(reading: Reading) -> str:
     own, model = reading.own, reading.translator
     source, target = len(own.source_tokens) - 1, len(own.predicted_tokens) - own.complete
     where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
-        f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}"
-        f"{' and the end symbol' if own.complete else ''}, using "
-        f"{parameter_count(model.parameters)} on {where}."
+        f"Read {source} {'token' if source == 1 else 'tokens at once'}. Wrote {target}"
+        f"{' and the end symbol' if own.complete else ''} one by one: each depends on those before. "
+        f"{parameter_count(model.parameters).capitalize()}, on {where}."
     )
 
 
-def _unapplied(reading: Reading) -> list[str]:
+def _describe_unapplied(reading: Reading) -> list[str]:
     """Return Markdown about decoding settings of an imported model that the app does not apply; may be empty."""
-    asked = reading.translator.config.unapplied
+    settings = reading.translator.config.unapplied
     return (
         [
-            f"This model's settings also ask for {markdown(', '.join(asked))}. This page does not apply them, so "
+            f"This model's settings also ask for {markdown(', '.join(settings))}. This page does not apply them, so "
             "`generate` in Transformers may translate differently. *Decoding step by step* offers beam search."
         ]
-        if asked
+        if settings
         else []
     )
 
@@ -116,15 +117,15 @@ def _unapplied(reading: Reading) -> list[str]:
 def _remarks(reading: Reading) -> list[str]:
     """Return Markdown remarks on possible errors in the built-in model's own translation."""
     own = reading.own
-    if not ships(reading.translator) or unusual_spelling(own.source_text):
+    if not is_shipped(reading.translator) or unusual_spelling(own.source_text):
         return []
-    return remarks(own.source_text, own.target_text) or _rare(own)
+    return describe_likely_errors(own.source_text, own.target_text) or _describe_rare_words(own)
 
 
-def _rare(own: Trace) -> list[str]:
+def _describe_rare_words(own: Trace) -> list[str]:
     words = rare_words(own.source_text, own.source_tokens)
-    named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
-    rare = f"The model hardly knows {named}: it splits {them} into several tokens and may get {them} wrong."
+    quoted_words, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
+    rare = f"The model hardly knows {quoted_words}: it splits {them} into several tokens and may get {them} wrong."
     return [rare] if words else []
 
 

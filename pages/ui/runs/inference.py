@@ -23,14 +23,14 @@ MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Runs that take seconds for a long sentence have a separate queue, so that they do not delay translations.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # In bytes, enough for hundreds of typical sentences, or for five of maximum length with all intermediate values.
-RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
+RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.released)
 # Each model's weights as arrays. On the CPU, they share the model's memory, so they are
 # dropped together with the model.
 WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
-def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
+def model_turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
     """Context manager for a model run in this process: waits for a turn, and holds it during the run.
 
     Between two steps, the run ends if the user has left the page, and a long run lets waiting runs go first.
@@ -38,16 +38,16 @@ def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
 
     def between_steps() -> None:
         end_if_left()
-        turns.make_way()
+        turns.yield_turn()
 
     with turns, cancellable(between_steps, show_progress):
         yield
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
+def server_run() -> Iterator[None]:
     """Context manager for a model run on the model server; the run ends if the user leaves the page."""
-    with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
+    with SCRIPT_RUNS.released(), cancellable(end_if_left):
         yield
 
 
@@ -65,11 +65,11 @@ class CachedRuns(ModelRuns):
 
     def weights(self) -> Weights:
         """Return the model's parameters as read-only arrays."""
-        found = WEIGHTS.get(self.model)
-        if found is None:
+        weights = WEIGHTS.get(self.model)
+        if weights is None:
             # If two threads get here at the same time, both use the result of the first.
-            found = WEIGHTS.setdefault(self.model, self.model.weights())
-        return found
+            weights = WEIGHTS.setdefault(self.model, self.model.weights())
+        return weights
 
     def get(self, run: Run[Result]) -> Result:
         return RUNS.get((*self.identity, run), lambda: super(CachedRuns, self).get(run), run.message)
@@ -81,5 +81,5 @@ class CachedRuns(ModelRuns):
         if isinstance(run, TraceRun) and run.plain and not remote:
             # In a lecture, many users request plain traces at the same time.
             return MODEL_LOCK.together(self.identity, run.text, self.model.trace_together)
-        with elsewhere() if remote and run.uses == "model" else turn(LONG_RUNS if run.long else MODEL_LOCK):
+        with server_run() if remote and run.uses == "model" else model_turn(LONG_RUNS if run.long else MODEL_LOCK):
             return self.model.answer(run, *needed)

@@ -11,18 +11,18 @@ from pages.ui.runs.shared import SharedResults
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.files.paths import MODEL
 from transformer.running.translator import Translator
-from transformer.serving.client import SERVER, RemoteTranslator
-from transformer.serving.server_process import settle
+from transformer.serving.client import SERVER_VARIABLE, RemoteTranslator
+from transformer.serving.server_process import tune_process
 
 # Loading a model takes long, so more than one is kept; each needs much memory, so at most two are kept.
-MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
+MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.released)
 # Separate from the model lock, so that loading a model does not block runs of another model.
 LOADING_LOCK = threading.Lock()
 
 
 def server() -> str:
     """Return the URL of the model server; empty if models run in this process."""
-    return os.environ.get(SERVER, "")
+    return os.environ.get(SERVER_VARIABLE, "")
 
 
 @MODELS.remember("Loading the model …")
@@ -36,20 +36,20 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
     Raises:
         AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         # Evict a model before loading, because memory may not suffice for three models.
         MODELS.make_room(1)
         address = server()
         translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
-        settle()
+        tune_process()
     return translator
 
 
 @MODELS.remember("Loading the language model …")
 def load_language(device: str, folder: Path) -> LanguageModel:
     """Load a language model on a device, always in this process."""
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+    with SCRIPT_RUNS.released(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)
-        settle()
+        tune_process()
     return loaded

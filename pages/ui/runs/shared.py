@@ -25,8 +25,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 # Interval in seconds for checking whether the user has left the page.
-LOOK = 0.2
-LEAVES = frozenset((str, bytes, int, float, type(None)))
+CHECK_INTERVAL = 0.2
+ATOMIC_TYPES = frozenset((str, bytes, int, float, type(None)))
 COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
 # The waiting message that each thread shows, so that nested calls do not show a second message.
 _thread = threading.local()
@@ -122,7 +122,7 @@ class SharedResults:
                     return self._results[key][0]
                 first = key not in self._runs
                 run = self._runs.setdefault(key, Future())
-            with _announced(message):
+            with _message_shown(message):
                 if first:
                     self._run(key, run, compute)
                 else:
@@ -154,7 +154,7 @@ class SharedResults:
     def _wait(self, run: Future[Any]) -> None:
         """Wait until another thread has computed the result; stop waiting if the user has left the page."""
         with self._waiting():
-            while not wait((run,), LOOK).done:
+            while not wait((run,), CHECK_INTERVAL).done:
                 end_if_left()
 
     def _keep(self, key: Hashable, result: object) -> None:
@@ -173,7 +173,7 @@ class SharedResults:
             self._total -= freed
 
 
-def _announced(message: str) -> AbstractContextManager[None]:
+def _message_shown(message: str) -> AbstractContextManager[None]:
     """Return a context manager that shows a message if this thread renders a page and shows no other message."""
     drawing = get_script_run_ctx(suppress_warning=True) is not None
     return _Spinner(message) if message and drawing and not getattr(_thread, "announced", None) else nullcontext()
@@ -248,7 +248,7 @@ def size_in_bytes(value: object) -> int:
             continue
         total += sys.getsizeof(each)
         # Skip leaves, because most objects in a result are leaves.
-        if type(each) not in LEAVES:
+        if type(each) not in ATOMIC_TYPES:
             waiting.extend(_parts(each))
     return total
 

@@ -17,12 +17,12 @@ Done = Callable[[int, Any], None]
 # Maximum batch size; a larger batch would not give any result sooner.
 MAX_TOGETHER = 16
 # Seconds until a waiting user sees how many requests are ahead, and seconds between updates.
-PATIENCE, AGAIN = 1.0, 3.0
+SECONDS_UNSHOWN, UPDATE_INTERVAL = 1.0, 3.0
 # Seconds after which a turn lets waiting threads go first. If shorter turns were interrupted
 # too, all would finish later.
-SLICE = 0.3
+TIME_SLICE = 0.3
 # Seconds for which a thread waits for more requests of the same kind before it computes a batch.
-GATHER = 0.15
+BATCH_WAIT = 0.15
 
 
 class Turns:
@@ -54,7 +54,7 @@ class Turns:
         self._begin(_Request(None, None))
 
     @contextmanager
-    def early(self) -> Iterator[None]:
+    def with_priority(self) -> Iterator[None]:
         """Context manager for a turn that goes before waiting threads, except those that called `early` first."""
         with ExitStack() as turn:
             self._begin(_Request(None, None, early=True))
@@ -76,7 +76,7 @@ class Turns:
             owner[1].__exit__(*error)
 
     @contextmanager
-    def given_up(self) -> Iterator[None]:
+    def released(self) -> Iterator[None]:
         """Context manager that gives up this thread's turn, if there is one, and takes a new turn at the end.
 
         No new turn is taken if the thread is about to end because the user has left the page.
@@ -94,15 +94,15 @@ class Turns:
             raise
         self.__enter__()
 
-    def make_way(self) -> None:
+    def yield_turn(self) -> None:
         """Let waiting threads go first if this turn has lasted longer than SLICE; called between two steps of a run."""
         owner = self._owner
-        if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < SLICE:
+        if owner is None or owner[0] != threading.get_ident() or monotonic() - owner[2] < TIME_SLICE:
             return
         with self._lock:
             alone = len(self._queue) == 1
         if not alone:
-            with self.given_up():
+            with self.released():
                 pass
 
     def together(self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]) -> Any:
@@ -123,7 +123,7 @@ class Turns:
             with self._others_go_on():
                 self._wait(request)
                 if not request.finished and self._meanwhile is not None:
-                    self._meanwhile._nobody.wait(GATHER)
+                    self._meanwhile._nobody.wait(BATCH_WAIT)
             if not request.finished:
                 self._compute(self._companions(request), run)
         finally:
@@ -155,22 +155,22 @@ class Turns:
                     each.finish(RuntimeError("this run's batch was cancelled"))
 
     def _others_go_on(self) -> AbstractContextManager[object]:
-        return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
+        return nullcontext() if self._meanwhile is None else self._meanwhile.released()
 
     def _wait(self, request: _Request) -> None:
         """Queue a request, and wait until its turn comes or another thread has computed its result."""
         with self._lock:
-            at = next((at for at, each in enumerate(self._queue) if at and not each.early), len(self._queue))
+            at = next((index for index, each in enumerate(self._queue) if index and not each.early), len(self._queue))
             self._queue.insert(at if request.early else len(self._queue), request)
             self._nobody.clear()
             if self._queue[0] is request:
                 return
-        patience = PATIENCE
+        patience = SECONDS_UNSHOWN
         while not request.woken.wait(patience):
             with self._lock:
                 ahead = self._queue.index(request) if request in self._queue else 0
             with self._show_place(ahead):
-                if request.woken.wait(AGAIN):
+                if request.woken.wait(UPDATE_INTERVAL):
                     return
             patience = 0
 

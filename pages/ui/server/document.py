@@ -11,15 +11,15 @@ from hashlib import sha256
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.ui.server.opening import arranged
+from pages.ui.server.opening import arrange_document
 
 # A path below Streamlit's folder of static files, so that proxies that cache static files also cache these.
 FOLDER = "/static/atlas/"
-FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
+CACHE_FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 # Parts of the paths of HTML documents that must not be changed.
-OTHERS = ("/media/", "/component/", "/_stcore/")
+UNCHANGED_PATHS = ("/media/", "/component/", "/_stcore/")
 # Headers that would be wrong for the changed document.
-CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
+STALE_HEADERS = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
 _scripts: dict[str, bytes] = {}
 
 
@@ -38,13 +38,17 @@ class DocumentMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET" or any(part in scope["path"] for part in OTHERS):
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or any(part in scope["path"] for part in UNCHANGED_PATHS)
+        ):
             await self._app(scope, receive, send)
             return
         # Search for the folder anywhere in the path, because the app may be served below any URL path.
         script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
-            await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
+            await Response(script, media_type="text/javascript", headers=CACHE_FOREVER)(scope, receive, send)
             return
         # Ask for an uncompressed document, so that it can be changed.
         scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
@@ -60,8 +64,8 @@ class DocumentMiddleware:
                 body += message.get("body", b"")
                 if message.get("more_body"):
                     return
-                message = {"type": "http.response.body", "body": arranged(body)}
-                headers = [(name, value) for name, value in start["headers"] if name.lower() not in CHANGED]
+                message = {"type": "http.response.body", "body": arrange_document(body)}
+                headers = [(name, value) for name, value in start["headers"] if name.lower() not in STALE_HEADERS]
                 headers.append((b"content-length", b"%d" % len(message["body"])))
                 await send({**start, "headers": headers})
             await send(message)

@@ -15,10 +15,10 @@ BODY = Template((FOLDER / "body.html").read_text(encoding="utf-8"))
 ICON = "data:image/png;base64," + b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 TITLE = "Attention Atlas"
 # Removes the opening screen when the first page appears.
-PAGE_IS_THERE = "<script>document.getElementById('opening')?.remove()</script>"
+REMOVAL_SCRIPT = "<script>document.getElementById('opening')?.remove()</script>"
 
 
-def arranged(document: bytes) -> bytes:
+def arrange_document(document: bytes) -> bytes:
     """Return Streamlit's HTML document with the app's name, icon and opening screen."""
     seconds, text = seconds_left(), document.decode("utf-8")
     line = f"Starting the Transformer … about {seconds} s" if seconds else "Opening the page …"

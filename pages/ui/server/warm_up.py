@@ -19,23 +19,23 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 from streamlit.runtime.session_manager import SessionClient
 
-from attention_atlas.app_process import ANSWERS_WHEN_WARM
+from attention_atlas.app_process import WARM_UP_VARIABLE
 
 # The slowest module to import, because it imports torch. Every script run needs it.
-MODEL = "transformer.running.translator"
+SLOWEST_IMPORT = "transformer.running.translator"
 # Typical seconds from process start to the first page, on two cores with one of them busy.
-USUAL = 10.0
+USUAL_SECONDS = 10.0
 # URL paths of the pages that users usually open first; the start page has an empty path.
 PAGES = ("", "cross_attention")
-_began = monotonic()
+_start_time = monotonic()
 _is_warm = False
 
 
 @asynccontextmanager
-async def warming(app: object) -> AsyncIterator[dict[str, Any]]:
+async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     """Lifespan context of the server: warm up in the background or, if ANSWERS_WHEN_WARM is set, before serving."""
     task = asyncio.create_task(warm_up())
-    if os.environ.get(ANSWERS_WHEN_WARM):
+    if os.environ.get(WARM_UP_VARIABLE):
         await task
     yield {}
     task.cancel()
@@ -46,19 +46,19 @@ async def warm_up() -> None:
     global _is_warm
     # Import the module before rendering a page. A page that imported it would hold the script lock, so waiting
     # users would see no message.
-    await asyncio.to_thread(import_module, MODEL)
-    from transformer.serving.server_process import settle
+    await asyncio.to_thread(import_module, SLOWEST_IMPORT)
+    from transformer.serving.server_process import tune_process
 
     for page in PAGES:
         await draw(page)
-    # Call `settle` last, so that it also freezes objects from modules that the pages import.
-    await asyncio.to_thread(settle)
+    # Call `tune_process` last, so that it also freezes objects from modules that the pages import.
+    await asyncio.to_thread(tune_process)
     _is_warm = True
 
 
 def seconds_left() -> int:
     """Return the estimated number of seconds until this process is warm; 0 if it already is."""
-    return 0 if _is_warm else max(1, round(_began + USUAL - monotonic()))
+    return 0 if _is_warm else max(1, round(_start_time + USUAL_SECONDS - monotonic()))
 
 
 class _HeadlessClient(SessionClient):

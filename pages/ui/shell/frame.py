@@ -35,9 +35,11 @@ STYLE = """<style>
 /* The area that a finger can hit is 24 x 24 pixels (WCAG 2.5.8). */
 [data-testid=stTooltipIcon] button[aria-label=Help] { position: relative; }
 [data-testid=stTooltipIcon] button[aria-label=Help]::after { content: ""; position: absolute; inset: -4px; }
-/* On a phone, the name of a button wraps, where Streamlit would cut it. */
+/* On a phone, the name of a button and a row of buttons wrap, where Streamlit would cut them, and a figure shrinks. */
 @media (max-width: 640px) {
     button .stMarkdownEllipsis, button .stMarkdownEllipsis p { white-space: normal; text-align: left; }
+    [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap; }
+    .stVegaLiteChart svg.marks { max-width: calc(100vw - 2rem); height: auto; }
 }
 /* The page's title, in the size of a heading, or visually hidden without taking up space. */
 .st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
@@ -48,15 +50,26 @@ STYLE = """<style>
     }
 }
 /* The texts about a sentence, in as little height as possible. */
-.st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
+:is(.st-key-translation, .st-key-subtitle) button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
-    :is(.st-key-translation, .st-key-outcome, .st-key-written, .st-key-what_it_is) p { line-height: 1.3; }
+    :is(.st-key-translation, .st-key-subtitle, .st-key-outcome, .st-key-written, .st-key-what_it_is) p {
+        line-height: 1.3;
+    }
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
     .st-key-written { margin-bottom: -0.4rem; }
 }
+/* On a phone, the changed translation stays in view while the user scrolls to the map and changes it. */
+@media (max-width: 640px) {
+    :is(.st-key-outcome, [data-testid=stLayoutWrapper]:has(> .st-key-outcome)) { display: contents; }
+    [data-testid=stLayoutWrapper]:has(> .st-key-changed) {
+        flex: none; position: sticky; top: 3.5rem; z-index: 9; padding-block: 0.25rem;
+        /* The theme's background. */
+        background: light-dark(#ffffff, #0f1420);
+    }
+}
 /* Elements beside these texts wrap below them before the texts become one word wide. */
-:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
+:is(.st-key-translation, .st-key-subtitle, .st-key-introduction, .st-key-outcome) > :first-child,
 .st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
 .stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }
@@ -64,9 +77,9 @@ STYLE = """<style>
 [data-variant=pills][data-selected=true] { color: inherit !important; }
 .stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
 </style>"""
-EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
+EARLY_SCRIPT = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
 # In a narrow window the menu covers the page, but Streamlit closes the menu after a click only on phones.
-CLOSES_MENU = """<script>
+MENU_SCRIPT = """<script>
 window.closesItsMenu ??= document.addEventListener("click", event => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
@@ -78,21 +91,21 @@ def draw() -> None:
     """Render the page that the URL names; called only by app.py, in every script run."""
     st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
-    st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
-    st.html(CLOSES_MENU, unsafe_allow_javascript=True)
+    st.html(f"<script>{EARLY_SCRIPT}</script>", unsafe_allow_javascript=True)
+    st.html(MENU_SCRIPT, unsafe_allow_javascript=True)
     with ExitStack() as run:
         # Waiting messages have a separate container, so that the elements below do not move when a message appears.
         with st.container(key="waiting"):
             # Sessions that still show an empty screen go first, because a first page takes far
             # less time than a translation.
-            run.enter_context(SCRIPT_RUNS.early() if is_new() else SCRIPT_RUNS)
-        ask_again()
+            run.enter_context(SCRIPT_RUNS.with_priority() if is_new() else SCRIPT_RUNS)
+        request_page_again()
         exporter()
         navigate()
 
 
 @st.fragment(run_every=timedelta(days=1))
-def ask_again() -> None:
+def request_page_again() -> None:
     """Make the browser request the page again after a reconnection; the fragment itself is empty.
 
     Without a fragment, a restarted server would not run the page until the first click. That click would be lost,

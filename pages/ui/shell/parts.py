@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import PAGES
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
@@ -20,13 +18,6 @@ def pick_part(page: str, params: type[Params], **languages: str) -> str:
     """
     parts = PAGES[page].parts
     if len(parts) > 1:
-        st.segmented_control(
-            PAGES[page].title,
-            tuple(parts),
-            format_func=lambda part: parts[part].title.format(**languages),
-            required=True,
-            label_visibility="collapsed",
-            wrap=True,
-            **bind(params, "part"),
-        )
+        titles = {name: part.title.format(**languages) for name, part in parts.items()}
+        segments(PAGES[page].title, titles, params, "part", label_visibility="collapsed", wrap=True)
     return vars(session.params(params))["part"]

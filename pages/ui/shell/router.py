@@ -16,23 +16,23 @@ from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
-from pages.ui.server.opening import PAGE_IS_THERE
-from pages.ui.server.warm_up import MODEL
+from pages.ui.server.opening import REMOVAL_SCRIPT
+from pages.ui.server.warm_up import SLOWEST_IMPORT
 from pages.ui.state.session import address, address_on, follow_address, params
 from pages.ui.text.server_paths import error_text
 from transformer.errors import AtlasError
 from transformer.files.paths import APP as APP_FOLDER
 
-ROUTED = "_routed"
+ROUTED_KEY = "_routed"
 APP = "Attention Atlas"
 # Pages that show their title, because they consist of text. On the remaining pages a title would push the maps down, so
 # only the menu shows the title.
-HEADED = ("gallery", "lessons", "about")
+TITLED_PAGES = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
     """Return copies of all pages, by section; script runs need copies because `st.navigation` modifies page objects."""
-    return {section: list(map(copy, listed)) for section, listed in _pages().items()}
+    return {section: list(map(copy, section_pages)) for section, section_pages in _pages().items()}
 
 
 @cache
@@ -49,27 +49,27 @@ def _pages() -> dict[str, list[st.Page]]:
 
 def navigate() -> None:
     """Run the chosen page; called only by pages/ui/shell/frame.py."""
-    listed = pages()
-    page = st.navigation(listed, position="top")
+    sections = pages()
+    page = st.navigation(sections, position="top")
     st.set_page_config(page_title=f"{page.title} · {APP}")
     name = page.url_path or FIRST
     slide = opened_page(name)
-    _mark_open(page, listed)
+    _mark_open(page, sections)
     # If a slide is about to open on another page, do not write the slide's URL parameters yet. Otherwise, the back
     # button would return to the previous page with the slide's parameters.
     follow_address(slide or page.url_path, write=slide is None)
     # While a lesson is open, the Lessons page hides its title, because the lesson shows a title too.
-    _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
+    _show_heading(page.title, is_visible=name in TITLED_PAGES and (name != "lessons" or not params(LessonParams).id))
     lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # Pass the URL parameters along, because writing them after the page change would add another history entry.
     open_page(slide, address())
-    if not hasattr(sys.modules.get(MODEL), "Translator"):
+    if not hasattr(sys.modules.get(SLOWEST_IMPORT), "Translator"):
         # Importing torch takes seconds, whether in this thread or in the warm-up, so show a spinner.
         with st.spinner("Starting the Transformer …"):
-            importlib.import_module(MODEL)
-    st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
-    st.session_state[ROUTED] = True
+            importlib.import_module(SLOWEST_IMPORT)
+    st.html(REMOVAL_SCRIPT, unsafe_allow_javascript=True)
+    st.session_state[ROUTED_KEY] = True
     try:
         page.run()
         show_vote(PAGES)
@@ -101,9 +101,9 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
     </style>""")
 
 
-def _heading(title: str, *, seen: bool) -> None:
-    """Show the page's title as the first heading: visibly or, if not `seen`, only for screen readers and on phones."""
-    with st.container(key="page_title" if seen else "page_title_unseen"):
+def _show_heading(title: str, *, is_visible: bool) -> None:
+    """Show the page's title as the first heading; if not `is_visible`, only for screen readers and on phones."""
+    with st.container(key="page_title" if is_visible else "page_title_unseen"):
         st.title(title, anchor=False)
 
 
@@ -113,6 +113,6 @@ def ensure_router() -> None:
     If the first request to a server is a deep link, Streamlit discovers the folder named pages and runs a page's file
     directly. Registering the navigation turns this discovery off, and the rerun then goes through app.py.
     """
-    if not st.session_state.pop(ROUTED, False):
+    if not st.session_state.pop(ROUTED_KEY, False):
         st.navigation(pages(), position="top")
         st.rerun()

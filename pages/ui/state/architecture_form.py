@@ -14,16 +14,16 @@ from transformer.config import CHOICES, TransformerConfig
 PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model", "This app's model")
 
 
-def architecture_form(ours: TransformerConfig) -> TransformerConfig:
+def architecture_form(own_config: TransformerConfig) -> TransformerConfig:
     """Show the form and return the chosen configuration; if it is invalid, end the page with an error message.
 
     Args:
-        ours: the configuration of the app's model, offered as one of the presets.
+        own_config: the configuration of the app's model, offered as one of the presets.
     """
     presets = {
         BASE: ArchitectureParams(),
         BIG: ArchitectureParams(d_model=1024, heads=16, d_ff=4096),
-        OURS: ArchitectureParams.of(ours),
+        OURS: ArchitectureParams.of(own_config),
     }
     with st.container(horizontal=True):
         for name, preset in presets.items():

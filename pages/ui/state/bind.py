@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -33,6 +33,24 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
     return {"key": preset(key, list(value) if isinstance(value, tuple) else value), "on_change": store}
 
 
+def segments(
+    label: str, titles: Mapping[Any, str], cls: type[Params], name: str, *, value: object = None, **options: Any
+) -> None:
+    """Show a segmented control that is bound to a URL parameter.
+
+    Args:
+        label: the label of the control.
+        titles: the title of each value, in the order of the control.
+        cls, name: the parameter class and the field's name.
+        value: the value to show; None for the field's current value.
+        options: more options of `st.segmented_control`.
+    """
+    shown = {} if value is None else {"value": value}
+    st.segmented_control(
+        label, tuple(titles), format_func=titles.__getitem__, required=True, **options, **bind(cls, name, **shown)
+    )
+
+
 def bind_number(
     cls: type[Params], name: str, *, maximum: float | None = None, value: float | None = None
 ) -> dict[str, Any]:
@@ -44,8 +62,8 @@ def bind_number(
     """
     least, limit = cls.limits(name)
     most = limit if maximum is None else maximum
-    shown = min(getattr(session.params(cls), name) if value is None else value, most)
-    return {"min_value": least, "max_value": most, **bind(cls, name, value=shown)}
+    number = min(getattr(session.params(cls), name) if value is None else value, most)
+    return {"min_value": least, "max_value": most, **bind(cls, name, value=number)}
 
 
 def setting(cls: type[Params], **changes: object) -> dict[str, Any]:

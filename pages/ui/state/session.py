@@ -16,26 +16,17 @@ from typing import TypeVar
 import streamlit as st
 
 from pages.ui.params.attention import AttentionParams, PinParams
-from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params
-from pages.ui.params.how_it_came_about import GraphParams
-from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.params.model import ModelParams
-from pages.ui.params.pages import KINDS_OF_PAGES
-from pages.ui.params.patch import PatchParams
 from pages.ui.params.sentence_list import ListParams
 from pages.ui.params.state import EXAMPLES as EXAMPLES
-from pages.ui.params.state import TEXT, State
-from pages.ui.params.subject import TRANSLATOR, SubjectParams
-from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.params.state import State
+from pages.ui.state.transitions import opened_state, pinned_in_kind, without_the_previous
 from pages.ui.text.sentence_list import SentenceList, sentences_in
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 from transformer.values.trace import Kind
 
 # Key of the widget for choosing the device.
 DEVICE = "device"
-# Pages that explain a predicted token of the translation.
-ASKING = (PatchParams, GraphParams, MatteredParams)
 # Session-state keys.
 STATE = "_state"
 MIRRORED = "_mirrored"
@@ -45,13 +36,13 @@ ORIGIN = "_origin"
 # Session-state key that is set when the "Decoding step by step" page has just decoded the translation.
 JUST_DECODED = "_just_decoded"
 # Session-state key of the text that figure captions quote on pages that do not show the sentence.
-QUOTED = "_quoted"
+QUOTED_TEXT = "_quoted"
 # Session-state keys of the open page's name, and of the experiment to embed in saved figures.
-PAGE, CARRIED = "_page", "_carried"
+PAGE, EXPERIMENT = "_page", "_carried"
 # Session-state key of the head that the page shows, whether or not the user has chosen it.
 SHOWN_HEAD = "_shown_head"
 # Session-state key of the user's list of sentences.
-MINE = "_my_sentences"
+SENTENCE_LIST = "_my_sentences"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -82,77 +73,29 @@ def follow_address(page: str, *, write: bool = True) -> None:
     opened = st.query_params.to_dict()
     just_decoded = st.session_state.pop(JUST_DECODED, False)
     if state is before and opened and opened != st.session_state.get(ADDRESS):
-        state = _opened(opened, state)
-    elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
-        if state.target == before.target:
-            # Drop the user's translation, because it belongs to the previous sentence or the previous model's language.
-            state = replace(state, target="")
-        state = state.each(lambda value: value.for_another_sentence())
-    elif state.target != before.target:
-        decoding = state.of(DecodingParams)
-        state = state.each(lambda value: value.for_another_translation())
-        if just_decoded:
-            state = state.with_params(decoding)
+        state = opened_state(opened, state)
     else:
-        state = _asking_the_same(state, before)
-    st.session_state[STATE] = state = _pinned_in_kind(_without_list(state), page)
+        state = without_the_previous(state, before, just_decoded=just_decoded)
+    st.session_state[STATE] = state = pinned_in_kind(_without_list(state), page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[PAGE] = page
-    st.session_state.pop(QUOTED, None)
-    st.session_state.pop(CARRIED, None)
-    st.session_state.pop(SHOWN_HEAD, None)
+    for key in (QUOTED_TEXT, EXPERIMENT, SHOWN_HEAD):
+        st.session_state.pop(key, None)
     if write:
         _write_address(state, opened)
 
 
-def _opened(address: Mapping[str, str], before: State) -> State:
-    """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
-    here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
-    return _asking_the_same(State.from_address({**here, **address}))
-
-
-def _asking_the_same(state: State, before: State | None = None) -> State:
-    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
-
-    Args:
-        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
-    """
-    if state.of(SubjectParams).subject != TRANSLATOR:
-        return state
-    chosen = [
-        (cls, asked)
-        for cls in ASKING
-        if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
-    ]
-    if not chosen:
-        return state
-    own, asked = chosen[0]
-    others = [state.of(cls) for cls in ASKING if cls is not own]
-    if before is None:
-        others = [each for each in others if each == each.for_another_translation()]
-    return state.with_params(*(each.asking(asked) for each in others))
-
-
 def _without_list(state: State) -> State:
     """Move a slide's sentence list from the state to the session, because the list would make every URL too long."""
-    found = sentences_in(state.of(ListParams).sentences)
-    if found.sentences:
-        st.session_state[MINE] = found
+    sentences = sentences_in(state.of(ListParams).sentences)
+    if sentences.sentences:
+        st.session_state[SENTENCE_LIST] = sentences
     return state.with_params(ListParams())
 
 
 def address_on(page: str, address: Mapping[str, str]) -> dict[str, str]:
     """Return URL parameters as `follow_address` writes them on a page, so that a link adds one history entry."""
-    return _pinned_in_kind(_opened(address, _state()), page).to_address()
-
-
-def _pinned_in_kind(state: State, page: str) -> State:
-    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
-    chosen = state.of(AttentionParams)
-    kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
-    if kind is None or chosen == chosen.unpinned():
-        return state
-    return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
+    return pinned_in_kind(opened_state(address, _state()), page).to_address()
 
 
 def open_address(address: Mapping[str, str], *changed: Params) -> None:
@@ -211,14 +154,14 @@ def target() -> str:
     return _state().target
 
 
-def quote(words: str) -> None:
+def set_quoted_text(words: str) -> None:
     """Set the text that figure captions quote instead of the sentence, for this script run."""
-    st.session_state[QUOTED] = words
+    st.session_state[QUOTED_TEXT] = words
 
 
-def quoted() -> str:
+def quoted_text() -> str:
     """Return the text that figure captions quote."""
-    return st.session_state.get(QUOTED, f"Sentence: {text()}")
+    return st.session_state.get(QUOTED_TEXT, f"Sentence: {text()}")
 
 
 def page() -> str:
@@ -226,36 +169,36 @@ def page() -> str:
     return st.session_state[PAGE]
 
 
-def carry(experiment: str) -> None:
+def set_experiment(experiment: str) -> None:
     """Embed an experiment in the figures that this script run shows from now on."""
-    st.session_state[CARRIED] = experiment
+    st.session_state[EXPERIMENT] = experiment
 
 
-def carried() -> str:
+def embedded_experiment() -> str:
     """Return the experiment to embed in figures; empty for none."""
-    return st.session_state.get(CARRIED, "")
+    return st.session_state.get(EXPERIMENT, "")
 
 
 def read_text(typed: str) -> None:
     """Callback of the sentence's text box: set the sentence."""
-    _update(text=valid(typed))
+    _update(text=replace_surrogates(typed))
 
 
 def read_target(typed: str) -> None:
     """Callback of the translation's text box: set the user's own translation."""
-    _update(target=valid(typed))
+    _update(target=replace_surrogates(typed))
 
 
-def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
+def address_of(text: str, kind: Kind, choice: AttentionParams) -> dict[str, str]:
     """Return the URL parameters that show a head on another sentence, with all other settings unchanged.
 
     Args:
         text: the sentence; it is read with the model's own translation.
-        kind, chosen: the attention kind, and the selected head with its pins.
+        kind, choice: the attention kind, and the selected head with its pins.
     """
     state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
-    pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
-    return state.with_params(chosen.unpinned(), pins).to_address()
+    pins = PinParams().pinned(kind, choice.rows, choice.columns)
+    return state.with_params(choice.unpinned(), pins).to_address()
 
 
 def try_sentence(sentence: str) -> None:
@@ -301,7 +244,7 @@ def refill_boxes() -> None:
 
 def sentence_list() -> SentenceList:
     """Return the user's list of sentences; empty if there is none."""
-    return st.session_state.get(MINE, SentenceList())
+    return st.session_state.get(SENTENCE_LIST, SentenceList())
 
 
 def params(cls: type[P]) -> P:
@@ -325,24 +268,24 @@ def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
     Args:
         of: the parameter class. Subclasses of `AttentionParams` already include the pins.
     """
-    chosen = params(of)
+    choice = params(of)
     if kind is None or of is not AttentionParams:
-        return chosen
+        return choice
     rows, columns = params(PinParams).of(kind)
-    return replace(chosen, rows=rows, columns=columns)
+    return replace(choice, rows=rows, columns=columns)
 
 
-def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
+def store_attention(choice: AttentionParams, kind: Kind | None = None) -> None:
     """Replace the selected head and, if an attention kind is given, the kind's pins.
 
     Call this only in callbacks or before a page change.
     """
-    if type(chosen) is not AttentionParams:
-        store(chosen)
+    if type(choice) is not AttentionParams:
+        store(choice)
         return
-    store(chosen.unpinned())
+    store(choice.unpinned())
     if kind is not None:
-        store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
+        store(params(PinParams).pinned(kind, choice.rows, choice.columns))
 
 
 def update_attention(kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object) -> None:
@@ -350,9 +293,9 @@ def update_attention(kind: Kind | None = None, of: type[AttentionParams] = Atten
     store_attention(replace(attention(kind, of), **changes), kind)
 
 
-def note_head(chosen: AttentionParams) -> None:
+def note_head(choice: AttentionParams) -> None:
     """Record the head that this script run shows."""
-    st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
+    st.session_state[SHOWN_HEAD] = choice.layer, choice.head, type(choice)
 
 
 def shown_head() -> tuple[AttentionParams, ...]:

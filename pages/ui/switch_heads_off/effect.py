@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from attention_atlas.browser.token_labels import bare, token_label
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
+from attention_atlas.browser.token_labels import label_without_space, token_label
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import AXIS, label_angle, label_positions, labelled_axis
 from pages.ui.charts.palette import FIRST, PICKED, diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
-from pages.ui.heads.kinds import head_title, linked_head
+from pages.ui.heads.kinds import head_markdown_link, head_title
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
-from pages.ui.reading.translation import NOTHING
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.switch_heads_off.export import save_tables
 from pages.ui.switch_heads_off.later_layers import show_later_layers
 from pages.ui.text.differences import marked_words
@@ -30,7 +30,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
 from transformer.ablation.effect import Effect, EffectRun
-from transformer.ablation.estimate import over_draws
+from transformer.ablation.estimate import mean_over_draws
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind, Trace
 
@@ -49,18 +49,18 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     if not list(interventions.head_gates()):
         st.caption("All heads are on.")
         return
-    experiment = carry(reading.runs, run := EffectRun(reading.run, interventions, draws))
+    experiment = embed_experiment(reading.runs, run := EffectRun(reading.run, interventions, draws))
     effect = reading.runs.get(run)
-    drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
+    draw_facts: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
     before, free = reading.own.target_text, effect.free.target_text
     old, new = marked_words(before, free)
     left, right = st.columns(2, gap="medium")
-    left.markdown(f"Every head on\n\n#### {old or NOTHING}")
+    left.markdown(f"Every head on\n\n#### {old or EMPTY_TRANSLATION}")
     what = changed_heads(interventions)
-    which = f" (draw 1 of {effect.draws})" if drawn else ""
-    right.markdown(f"{what[0].upper()}{what[1:]}{which}\n\n#### {new or NOTHING}")
+    which = f" (draw 1 of {effect.draws})" if draw_facts else ""
+    right.markdown(f"{what[0].upper()}{what[1:]}{which}\n\n#### {new or EMPTY_TRANSLATION}")
     st.markdown(
-        describe_effect(effect, interventions, given=reading.given, named=linked_head),
+        describe_effect(effect, interventions, given=reading.given, head_name=head_markdown_link),
         help=explain("head", "log-probability", "nats"),
     )
     if effect.others:
@@ -77,8 +77,8 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         with (
             place,
             main_figure(
-                f"**Every head on:** {old or NOTHING}",
-                f"**{what[0].upper()}{what[1:]}:** {new or NOTHING}",
+                f"**Every head on:** {old or EMPTY_TRANSLATION}",
+                f"**{what[0].upper()}{what[1:]}:** {new or EMPTY_TRANSLATION}",
                 title,
                 when=main and signed,
                 rows=2,
@@ -94,7 +94,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         "Both runs read the same translation: the one written with every head on. Below 0, a token became less likely. "
         "The KL divergence also counts changes to tokens that were not written."
         + ("" if first is None else " The vertical line marks the first step at which the new translation differs.")
-        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if drawn else ""),
+        + (f" Bars are means over {effect.draws} draws, the thin lines 95% intervals." if draw_facts else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
     show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
@@ -112,18 +112,18 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
             interventions,
             folder=reading.translator.folder,
             given=reading.given,
-            draws=drawn.get("draws"),
+            draws=draw_facts.get("draws"),
         ),
-        **drawn,
-        **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if drawn else {}),
+        **draw_facts,
+        **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if draw_facts else {}),
     )
 
 
-def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
+def changed_heads(interventions: Interventions, *, head_name: Callable[[Kind, int, int], str] = head_title) -> str:
     """Describe the interventions, such as "without 3 heads"; a single head is called by its name."""
     heads = list(interventions.head_gates())
     (head, gate), count = heads[0], len(heads)
-    heads_named = named(*head) if count == 1 else f"{count} heads"
+    heads_named = head_name(*head) if count == 1 else f"{count} heads"
     return (
         f"without {heads_named}"
         if gate == 0 and interventions.mode == "zero"
@@ -141,55 +141,61 @@ def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, i
 
 
 def describe_effect(
-    effect: Effect, interventions: Interventions, *, given: bool, named: Callable[[Kind, int, int], str] = head_title
+    effect: Effect,
+    interventions: Interventions,
+    *,
+    given: bool,
+    head_name: Callable[[Kind, int, int], str] = head_title,
 ) -> str:
     """Return Markdown that says how the translation and its probability change.
 
     Args:
         given: whether the user entered the translation.
-        named: returns a head's name.
+        head_name: returns a head's name.
     """
-    what = changed_heads(interventions, named=named)
+    what = changed_heads(interventions, head_name=head_name)
     if given:
-        says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. Your own translation"
+        description = f"{what[0].upper()}{what[1:]}, the model would write the translation above. Your own translation"
     elif effect.draws > 1:
-        says = (
+        description = (
             f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
             f"{effect.draws} draws**. On average it"
         )
     elif effect.first_difference is None:
-        says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
+        description = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
     else:
-        says = f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
+        description = (
+            f"{what[0].upper()}{what[1:]}, the translation differs **from token {effect.first_difference + 1} on**"
+        )
         old, new = (
-            _spoken(trace, effect.first_difference)
+            _token_markdown(trace, effect.first_difference)
             if effect.first_difference < len(trace.predicted_tokens)
             else "nothing"
             for trace in (effect.before, effect.free)
         )
-        says += f" ({new} instead of {old}). The original translation"
+        description += f" ({new} instead of {old}). The original translation"
     change, interval = effect.change, ""
     if effect.draws > 1:
-        found = over_draws(effect.scores.change)
-        low, high = (typeset(float(bound), "+.2f") for bound in (found.low, found.high))
+        estimate = mean_over_draws(effect.scores.change)
+        low, high = (typeset(float(bound), "+.2f") for bound in (estimate.low, estimate.high))
         interval = f"; 95% interval {low} to {high}, seed {interventions.seed}"
     if abs(change) < NOTICEABLE:
-        return (
-            f"{says} is as likely as before (its log-probability changes by {typeset(change, '+.2f')} nats{interval})."
-        )
+        change_text = typeset(change, "+.2f")
+        return f"{description} is as likely as before (its log-probability changes by {change_text} nats{interval})."
     factor = math.exp(min(abs(change), 700))
     times = f"{factor:.2g}" if factor < 1000 else f"10^{abs(change) / math.log(10):.0f}"
     worst = int(np.abs(effect.step_change).argmax())
     return (
-        f"{says} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} likely** "
+        f"{description} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} "
+        "likely** "
         f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); token {worst + 1}, "
-        f"{_spoken(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
+        f"{_token_markdown(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
     )
 
 
-def _spoken(trace: Trace, step: int) -> str:
+def _token_markdown(trace: Trace, step: int) -> str:
     """Return a predicted token as quoted Markdown, without the mark for a leading space."""
-    return f"“{markdown(bare(token_label(trace.predicted_tokens[step], trace.target_text)))}”"
+    return f"“{markdown(label_without_space(token_label(trace.predicted_tokens[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:
@@ -202,7 +208,7 @@ def step_table(effect: Effect) -> pd.DataFrame:
         interval of the change.
     """
     trace, scores = effect.before, effect.scores
-    interval = over_draws(effect.step_changes) if effect.draws > 1 else None
+    interval = mean_over_draws(effect.step_changes) if effect.draws > 1 else None
     rank = np.median(scores.ranks, axis=0)
     return pd.DataFrame(
         {
@@ -247,7 +253,9 @@ def step_chart(
         first: the 0-based step to mark; None to mark no step.
     """
     labels = table.token.tolist()
-    axis, names = labelled_axis("step_labels", labels, values=thinned(labels), **label_angle(labels), orient="top")
+    axis, names = labelled_axis(
+        "step_labels", labels, values=label_positions(labels), **label_angle(labels), orient="top"
+    )
     most = max(float(np.abs(table[column].to_numpy(dtype=float)).max()), 1e-9)
     base = alt.Chart(table).encode(x=alt.X("step:O", title=None, axis=axis))
     colour = alt.Color("value:Q", scale=diverging(most), legend=None) if signed else alt.value(FIRST)
@@ -274,4 +282,6 @@ def step_chart(
     if first is not None and first < len(table):
         step = base.transform_filter(f"datum.step == {first + 1}")
         layers.insert(0, step.mark_rule(color=PICKED, strokeWidth=3, aria=False))
-    return layered(*layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}).add_params(names)
+    return layer_charts(*layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}).add_params(
+        names
+    )

@@ -9,11 +9,11 @@ from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import DecisiveHeads, DecisiveHeadsRun
+from transformer.ablation.decisive_heads import DecisiveHeads, DecisiveHeadsRun
 from transformer.values.interventions import Head
 
 # Session-state key of the example that the user has accepted: the sentence, and the heads to switch off.
-TAKEN = "_off_example"
+ACCEPTED = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
@@ -23,21 +23,21 @@ def show_example(reading: Reading) -> None:
     """
     text, params = reading.trace.source_text, session.params(OffParams)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if not (chosen := params.within(reading.config)):
-            found = reading.runs.get(DecisiveHeadsRun(text))
-            says = describe_example(found)
+        if not (heads := params.within(reading.config)):
+            decisive = reading.runs.get(DecisiveHeadsRun(text))
+            description = describe_example(decisive)
             st.button(
-                f"Try: switch off {named(found.heads)}",
+                f"Try: switch off {heads_in_words(decisive.heads)}",
                 key="off_try",
                 type="primary",
                 icon=":material/lightbulb:",
                 on_click=_take,
-                args=(text, found),
+                args=(text, decisive),
             )
         else:
-            example = st.session_state.get(TAKEN) == (text, params.heads)
+            example = st.session_state.get(ACCEPTED) == (text, params.heads)
             whose = "This is the example, not your choice" if example else "Your choice"
-            says = f"**{whose}:** {named(chosen)} off."
+            description = f"**{whose}:** {heads_in_words(heads)} off."
             st.button(
                 "Clear the example" if example else "Clear your choice",
                 key="off_clear",
@@ -45,25 +45,25 @@ def show_example(reading: Reading) -> None:
                 on_click=_clear,
             )
         with st.container(width="stretch"):
-            st.markdown(says)
+            st.markdown(description)
 
 
-def named(heads: tuple[Head, ...]) -> str:
+def heads_in_words(heads: tuple[Head, ...]) -> str:
     """Return the name of a single head, or the number of heads, such as "3 heads"."""
     return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
 
 
-def describe_example(found: DecisiveHeads) -> str:
+def describe_example(decisive: DecisiveHeads) -> str:
     """Return Markdown that describes the effect of the example, and how the example was found."""
-    if not found.written:
+    if not decisive.translation:
         return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
-    alone = "" if len(found.heads) == 1 else " No single head that was tried changes its words."
-    return f"The model then writes “{markdown(found.written)}”{alone}"
+    alone = "" if len(decisive.heads) == 1 else " No single head that was tried changes its words."
+    return f"The model then writes “{markdown(decisive.translation)}”{alone}"
 
 
-def _take(text: str, found: DecisiveHeads) -> None:
-    heads = HeadSet(tuple(sorted(found.heads)))
-    st.session_state[TAKEN] = text, heads
+def _take(text: str, decisive: DecisiveHeads) -> None:
+    heads = HeadSet(tuple(sorted(decisive.heads)))
+    st.session_state[ACCEPTED] = text, heads
     session.update(OffParams, heads=heads, gate=0.0, mode="zero")
 
 

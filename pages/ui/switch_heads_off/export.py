@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.ui.charts import saving
+from pages.ui.charts import downloads
 from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from pages.ui.switch_heads_off.switches import BASELINES
@@ -37,8 +37,8 @@ def save_tables(
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
-        saving.show_lines(lines, f"off_{name}")
-    with saving.save_tables(name, "off", facts, {"numbers": table}, noted={"python": lines} if lines else {}):
+        downloads.show_lines(lines, f"off_{name}")
+    with downloads.save_tables(name, "off", facts, {"numbers": table}, extra_facts={"python": lines} if lines else {}):
         experiment_buttons(reading.runs, experiment, name)
 
 

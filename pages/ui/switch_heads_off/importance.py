@@ -12,13 +12,13 @@ from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_clickable
-from pages.ui.heads.kinds import head_title, linked_head
+from pages.ui.heads.kinds import head_markdown_link, head_title
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.reading.translation import NOTHING
+from pages.ui.reading.translation import EMPTY_TRANSLATION
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.switch_heads_off.export import save_tables
@@ -29,8 +29,8 @@ from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
 from transformer.ablation.effect import Effect, EffectRun
-from transformer.ablation.estimate import over_draws
-from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
+from transformer.ablation.estimate import mean_over_draws
+from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, concatenated_heads
 from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
@@ -74,30 +74,36 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         st.html(SCROLL_SCRIPT, unsafe_allow_javascript=True)
     if not params.importance:
         return
-    experiment = carry(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
-    found = reading.runs.get(run)
-    worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
+    experiment = embed_experiment(reading.runs, run := ImportanceRun(reading.run, params.mode, **params.drawn))
+    importance = reading.runs.get(run)
+    worst = all_heads(reading.translator.config)[int(concatenated_heads(importance.measured).argmin())]
     off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
     without = reading.runs.get(EffectRun(reading.run, off, params.draws))
     st.markdown(
         describe_importance(
-            found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)
+            importance,
+            reading.translator.config,
+            head_name=head_markdown_link,
+            then="" if reading.given else describe_translation(without),
         ),
         help=explain("head", "log-probability", "nats", "Spearman's ρ"),
     )
-    most = max(float(np.nanmax(np.abs(flattened(each)))) for each in (found.measured, found.estimated)) or 1.0
+    most = (
+        max(float(np.nanmax(np.abs(concatenated_heads(each)))) for each in (importance.measured, importance.estimated))
+        or 1.0
+    )
     for name, title, values in (
         (
             "measured",
             f"**Measured**: {CHANGE}; the head is replaced by: {MODES[params.mode]}"
             + (f" (mean of {params.draws} draws)" if params.drawn else ""),
-            found.measured,
+            importance.measured,
         ),
         (
             "estimated",
             "**Estimated** from one gradient: a first-order approximation of the change; the head is replaced by: "
             "nothing (zero)",
-            found.estimated,
+            importance.estimated,
         ),
     ):
         st.markdown(title)
@@ -111,14 +117,14 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
                 ),
             ):
                 st.markdown(TITLES[kind])
-                _board(values, kind, name, most)
+                _show_board(values, kind, name, most)
     st.caption(
         "All six maps share one scale. Its middle means no change. Towards one end, the translation becomes less "
         "likely without the head; towards the other end, more likely. Click a cell to switch off that head alone; "
         "with the keyboard, use the switches above.",
         help=explain("head", "log-probability", "nats"),
     )
-    table = importance_table(found)
+    table = importance_table(importance)
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
         reading,
@@ -126,7 +132,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         Interventions(mode=params.mode),
         table,
         "head_importance",
-        spearman=round(found.agreement, 6),
+        spearman=round(importance.agreement, 6),
         lines=importance_lines(
             reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
         ),
@@ -135,50 +141,53 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
 
 
 def describe_importance(
-    found: MeasuredImportance,
+    importance: MeasuredImportance,
     config: TransformerConfig,
     *,
-    named: Callable[[Kind, int, int], str] = head_title,
+    head_name: Callable[[Kind, int, int], str] = head_title,
     then: str = "",
 ) -> str:
     """Return Markdown that names the most and least important heads, and says how good the gradient's estimate is.
 
     Args:
-        named: returns a head's name.
+        head_name: returns a head's name.
         then: the end of the first sentence, about the translation without the most important head.
     """
-    heads, measured = all_heads(config), flattened(found.measured)
-    worst, best = int(measured.argmin()), int(measured.argmax())
-    likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
-    agreement = found.agreement
-    says = (
-        f"The translation needs {named(*heads[worst])} most: without this head, the log-probability changes by "
-        f"**{typeset(measured[worst], '+.2f')}** nats{then or '.'} Without {named(*heads[least])} hardly anything "
-        f"changes ({typeset(measured[least], '+.4f')}). For **{likelier} of {len(heads)}** heads, the translation "
-        f"is more likely without the head, most of all without {named(*heads[best])} "
-        f"({typeset(measured[best], '+.2f')}). "
+    heads, changes = all_heads(config), concatenated_heads(importance.measured)
+    worst, best = int(changes.argmin()), int(changes.argmax())
+    likelier, least = int((changes > 0).sum()), int(np.abs(changes).argmin())
+    agreement = importance.agreement
+    description = (
+        f"The translation needs {head_name(*heads[worst])} most: without this head, the log-probability changes by "
+        f"**{typeset(changes[worst], '+.2f')}** nats{then or '.'} Without {head_name(*heads[least])} hardly anything "
+        f"changes ({typeset(changes[least], '+.4f')}). For **{likelier} of {len(heads)}** heads, the translation "
+        f"is more likely without the head, most of all without {head_name(*heads[best])} "
+        f"({typeset(changes[best], '+.2f')}). "
     )
     if not np.isfinite(agreement):
-        return says
-    return says + (
-        f"Ranked by the gradient's estimate, the heads come {how_well(agreement)}: Spearman's ρ = {typeset(agreement)} "
+        return description
+    return description + (
+        f"Ranked by the gradient's estimate, the heads come {describe_correlation(agreement)}: Spearman's ρ = "
+        f"{typeset(agreement)} "
         f"({len(heads)} heads, this sentence)."
     )
 
 
-def what_is_written(effect: Effect) -> str:
+def describe_translation(effect: Effect) -> str:
     """Return what the model now writes, as the end of a Markdown sentence about a changed log-probability."""
     if effect.draws > 1:
         return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
         return ", yet the model still writes the same translation."
-    written = effect.free.target_text
+    translation = effect.free.target_text
     # Do not add a full stop after a translation that already ends with one.
-    end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
-    return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
+    end = "" if translation.rstrip().endswith((".", "!", "?", "…")) else "."
+    return (
+        f", and the model writes “{marked_words(effect.before.target_text, translation)[1] or EMPTY_TRANSLATION}”{end}"
+    )
 
 
-def how_well(agreement: float) -> str:
+def describe_correlation(agreement: float) -> str:
     """Describe a rank correlation, such as "in almost the same order"."""
     for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
         if agreement >= least:
@@ -186,17 +195,17 @@ def how_well(agreement: float) -> str:
     return "in another order"
 
 
-def importance_table(found: MeasuredImportance) -> pd.DataFrame:
+def importance_table(importance: MeasuredImportance) -> pd.DataFrame:
     """Return a table with one row per head: attention kind, 1-based layer and head, measured and estimated change.
 
     Changes are in nats. If several sentences were sampled, the columns low and high bound the measured change's 95%
     interval.
     """
-    drawn = len(found.drawn[KINDS[0]]) > 1
+    has_draws = len(importance.drawn[KINDS[0]]) > 1
     rows = []
     for kind in KINDS:
-        interval = over_draws(found.drawn[kind]) if drawn else None
-        for (layer, head), value in np.ndenumerate(found.measured[kind]):
+        interval = mean_over_draws(importance.drawn[kind]) if has_draws else None
+        for (layer, head), value in np.ndenumerate(importance.measured[kind]):
             rows.append(
                 {
                     "kind": TITLES[kind],
@@ -208,13 +217,13 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
                         if interval is None
                         else {"low": float(interval.low[layer, head]), "high": float(interval.high[layer, head])}
                     ),
-                    "estimated": float(found.estimated[kind][layer, head]),
+                    "estimated": float(importance.estimated[kind][layer, head]),
                 }
             )
     return pd.DataFrame(rows)
 
 
-def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
+def _show_board(values: ByHead, kind: Kind, name: str, most: float) -> None:
     show_clickable(
         heads_matrix(values[kind], name="less likely … more likely without it", scale=diverging(most)),
         key=f"off_{name}_{kind}",

@@ -5,16 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.components.changed_attention import Version, changed_attention
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.state.bind import segments
 from transformer.ablation.effect import Effect, EffectRun
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.values.interventions import Interventions
-from transformer.values.kinds import KINDS
 
 
 def show_later_layers(reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str) -> None:
@@ -28,14 +27,7 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         what: a description of the interventions.
     """
     st.markdown("**What the other heads look at now**")
-    st.segmented_control(
-        "Attention",
-        KINDS,
-        format_func=TITLES.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        **bind(OffParams, "kind"),
-    )
+    segments("Attention", TITLES, OffParams, "kind", label_visibility="collapsed")
     kind = session.params(OffParams).kind
     scores = reading.translator.tokenizer.key_scores(kind)
     changed_attention(
@@ -50,4 +42,4 @@ def show_later_layers(reading: Reading, interventions: Interventions, draws: int
         "discarded."
     )
     runs, run = reading.runs, EffectRun(reading.run, interventions, draws)
-    save_every_head(lambda: runs.get(run).after, "off")
+    save_trace(lambda: runs.get(run).after, "off")

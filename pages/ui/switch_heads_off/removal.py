@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
-from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import against_random
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
-from pages.ui.measured.recorded import REMOVAL
+from pages.ui.measurements.recordings import REMOVAL
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -29,14 +28,15 @@ from pages.ui.text.modes import MODES
 from pages.ui.text.number_format import typeset
 from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.removal import RemovalCurve, RemovalRun
-from transformer.surveys.removal import RemovalQuality
+from transformer.measurements.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
 MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
 # Display names of the removal orders in recorded measurements, by `Quality.order`.
 RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
-# Thresholds for "can go": half of the translation's original probability (HALF, in nats), or 90% of the original BLEU.
-HALF, NINE_TENTHS = math.log(2), 0.9
+# Thresholds for "can go": half of the translation's original probability (HALF_PROBABILITY, in nats), or 90% of the
+# original BLEU.
+HALF_PROBABILITY, SCORE_SHARE = math.log(2), 0.9
 # Number of random removal orders for one sentence.
 SEEDS = 3
 
@@ -66,14 +66,14 @@ def show_removal(reading: Reading) -> None:
 def _show_sentence(reading: Reading, params: OffParams) -> None:
     names = (MEASURED, GRADIENT, *(f"{RANDOM}, {seed + 1}" for seed in range(SEEDS)))
     importance = ImportanceRun(reading.run, params.mode, **params.drawn)
-    experiment = carry(reading.runs, run := RemovalRun(importance, SEEDS))
+    experiment = embed_experiment(reading.runs, run := RemovalRun(importance, SEEDS))
     curves = dict(zip(names, reading.runs.get(run), strict=True))
-    table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
+    table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_head_count(curves) + 1))
     st.markdown(describe_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(
         f"**How many heads does the model need?** {markdown(reading.trace.source_text)}",
-        f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
-        "least important first, before the translation is half as likely",
+        f"{removable_steps(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF_PROBABILITY)} of "
+        f"{_head_count(curves)} can go, least important first, before the translation is half as likely",
     ):
         show_altair(
             removal_chart(table, "log-probability, nats"),
@@ -156,34 +156,11 @@ def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
 
 def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
     """Return a line chart of a `curve_table`, with a band for the range of the random orders."""
-    named = table["order"].isin([MEASURED, GRADIENT])
-    band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
-    x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
-    scale = alt.Scale(zero=False)
-    shade = (
-        alt.Chart(band)
-        .mark_area(opacity=0.35, color=MASKED)
-        .encode(x=x, y=alt.Y("min:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5, **AXIS)), y2="max:Q")
-    )
-    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=unit))
-    lines = (
-        alt.Chart(table.loc[named])
-        .mark_line(strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=alt.Y("value:Q", title=unit, scale=scale),
-            color=alt.Color(
-                "order:N",
-                scale=alt.Scale(domain=[MEASURED, GRADIENT], range=[SECOND, FIRST]),
-                legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND),
-            ),
-            tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
-        )
-    )
-    return layered(shade, middle, lines, height=320)
+    colours = {MEASURED: SECOND, GRADIENT: FIRST}
+    return against_random(table, "removed", colours, title="heads removed", unit=unit)
 
 
-def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
+def removable_steps(values: Sequence[float] | np.ndarray, least: float) -> int:
     """Return how many heads can be removed before the values, which start with all heads, first fall below `least`."""
     below = np.flatnonzero(np.asarray(values) < least)
     return int(below[0]) - 1 if len(below) else len(values) - 1
@@ -191,19 +168,21 @@ def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
 
 def describe_removal(curves: Mapping[str, RemovalCurve]) -> str:
     """Return Markdown that says how many heads can be removed before the translation becomes half as likely."""
-    gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
+    gone = {
+        name: removable_steps(curve.log_probs, curve.log_probs[0] - HALF_PROBABILITY) for name, curve in curves.items()
+    }
     others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
     likeliest = curves[MEASURED].log_probs
     best = int(likeliest.argmax())
-    says = (
-        f"In the measured order, **{gone[MEASURED]} of {_heads(curves)}** heads can go before the translation is less "
-        f"than half as likely as with all of them. In the gradient's order, {gone[GRADIENT]} can go; in {len(others)} "
-        f"random orders, {min(others)} to {max(others)}."
+    description = (
+        f"In the measured order, **{gone[MEASURED]} of {_head_count(curves)}** heads can go before the translation is "
+        f"less than half as likely as with all of them. In the gradient's order, {gone[GRADIENT]} can go; in "
+        f"{len(others)} random orders, {min(others)} to {max(others)}."
     )
     if not best:
-        return says
+        return description
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
-    return f"{says} It is most likely without {best} of them (log-probability {gain} nats)."
+    return f"{description} It is most likely without {best} of them (log-probability {gain} nats)."
 
 
 def describe_origin(recorded: RemovalQuality) -> str:
@@ -218,20 +197,20 @@ def describe_origin(recorded: RemovalQuality) -> str:
 
 def describe_quality(recorded: RemovalQuality) -> str:
     """Return Markdown that says how many heads can be removed while BLEU stays above 90% of its value."""
-    gone, whole, heads = {}, 0.0, 0
+    gone, full_score, heads = {}, 0.0, 0
     for order in dict.fromkeys(point.order for point in recorded.points):
         points = [point for point in recorded.points if point.order == order]
-        whole, heads = points[0].bleu, points[-1].removed
-        gone[order] = points[can_go([point.bleu for point in points], NINE_TENTHS * whole)].removed
+        full_score, heads = points[0].bleu, points[-1].removed
+        gone[order] = points[removable_steps([point.bleu for point in points], SCORE_SHARE * full_score)].removed
     others = [count for order, count in gone.items() if order not in RECORDED]
     random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
     return (
-        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {whole:.1f}. It keeps 90% of its BLEU "
-        f"without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
+        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {full_score:.1f}. It keeps 90% of its "
+        f"BLEU without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
         f"gradient, {random} at random; tested in steps of {step})."
     )
 
 
-def _heads(curves: Mapping[str, RemovalCurve]) -> int:
+def _head_count(curves: Mapping[str, RemovalCurve]) -> int:
     return len(curves[MEASURED].order)

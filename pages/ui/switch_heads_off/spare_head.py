@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pages.ui.bets.bet import Bet, Settled, settled
+from pages.ui.bets.bet import Bet, BetAnswer, answer_of_worth
 from pages.ui.heads.kinds import head_title
 from pages.ui.reading.sentence import Reading
 from pages.ui.text.number_format import typeset
@@ -18,30 +18,31 @@ def spare_head(reading: Reading) -> Bet:
     heads = certain_heads(reading.trace)
     choices = tuple(head_title(*head) for head in heads)
 
-    def settle() -> Settled:
+    def settle() -> BetAnswer:
         effects = [reading.runs.get(EffectRun(reading.run, Interventions({head: 0.0}))) for head in heads]
         costs = [abs(effect.change) for effect in effects]
-        says = [
+        reasons = [
             f"{choice} it changes by {typeset(effect.change, '+.2f')} nats, and the model writes "
             + ("the same translation" if effect.first_difference is None else "another translation")
             for choice, effect in zip(choices, effects, strict=True)
         ]
         best, worst = costs.index(min(costs)), costs.index(max(costs))
         reason = (
-            f"Cost is the change in the translation's log-probability: without {says[best]}; without {says[worst]}."
+            f"Cost is the change in the translation's log-probability: without {reasons[best]}; without "
+            f"{reasons[worst]}."
         )
-        return settled(choices, tuple(-cost for cost in costs), reason)
+        return answer_of_worth(choices, tuple(-cost for cost in costs), reason)
 
     return Bet("Which of these heads can be removed at the least cost?", choices, settle)
 
 
 def certain_heads(trace: Trace) -> tuple[Head, ...]:
     """Return the heads with the largest mean row maximum: one per attention kind, and two for cross-attention."""
-    found: list[Head] = []
+    heads: list[Head] = []
     for kind in trace.kinds:
         certain = trace.attention(kind).max(axis=-1).mean(axis=-1)
         best = np.argsort(-certain, axis=None, kind="stable")[: 2 if kind == "cross" else 1]
         for at in best.tolist():
             layer, head = divmod(at, certain.shape[1])
-            found.append((kind, layer, head))
-    return tuple(found)
+            heads.append((kind, layer, head))
+    return tuple(heads)

@@ -12,7 +12,7 @@ from pages.ui.components.save_as import saveable
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
-from pages.ui.state.bind import bind, bind_number
+from pages.ui.state.bind import bind_number, segments
 from pages.ui.text.glossary import explain
 from pages.ui.text.modes import MODES
 from transformer.values.interventions import Interventions, Mode
@@ -36,19 +36,19 @@ def pick_heads(reading: Reading) -> Interventions:
     """Show the switchboard and the controls, and return the chosen interventions."""
     config = reading.translator.config
     params = session.params(OffParams)
-    switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
+    switchboard(reading.trace, HeadSet(params.within(config)), _describe_mode(params))
     # The mode names get most of the width, because they would otherwise not fit on a narrow screen.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
-    mode.segmented_control(
-        "Replace the head's output with",
-        list(MODES),
-        format_func=lambda mode: MODES[mode],
-        required=True,
-        help="The four choices are called zero ablation, mean ablation, uniform attention and resample ablation. In "
-        "training, later layers never received zeros. The mean is what they receive on average. The output for "
-        "another sentence is something they could have received; it depends on chance, so several sentences are tried.",
-        **bind(OffParams, "mode"),
-    )
+    with mode:
+        segments(
+            "Replace the head's output with",
+            MODES,
+            OffParams,
+            "mode",
+            help="These are called zero ablation, mean ablation, uniform attention and resample ablation. A later "
+            "layer never received zeros in training. The mean is what it receives on average. The output for another "
+            "sentence is something it could have received; it depends on chance, so several are tried.",
+        )
     gate.slider(
         "Gate: share of the output kept",
         step=0.1,
@@ -119,6 +119,6 @@ def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, weights, np.nan).transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
 
 
-def _how(params: OffParams) -> str:
+def _describe_mode(params: OffParams) -> str:
     gate = min(params.gate, params.most)
     return "off" if gate == 0 else f"at a gate of {gate:g}"

@@ -7,19 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from attention_atlas.browser.labels import output_label, place_of
-from attention_atlas.browser.token_labels import bare, group_label
+from attention_atlas.browser.token_labels import group_label, label_without_space
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.analysis.heads.expectation import Expectation, aligning, alignment_expectation, position_expectation
+from transformer.analysis.heads.clearest_head import ALIGNMENT, clearest_head
+from transformer.analysis.heads.expectation import (
+    Expectation,
+    alignment_expectation,
+    alignment_heads,
+    position_expectation,
+)
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
-from transformer.analysis.heads.telling import ALIGNMENT, telling_head
 from transformer.analysis.view import View
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
-HOW = {
+READING_HINTS = {
     "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours say "
     "how much it looks at each {size}.",
     "decoder": "Each row is one step: the {size} that is read, then the one that is predicted from it. A step can look "
@@ -28,17 +33,17 @@ HOW = {
     "step; its colours say how much it looks at each {source} {size}.",
 }
 # If more than this share of a head's attention is on one kind of position, the caption says "mostly looks at".
-MOSTLY = 0.5
+MIN_MAIN_SHARE = 0.5
 # A caption says "Very focused" if the head's mean row maximum is at least FOCUSED. In addition, its entropy must be
 # at most FOCUSED_ENTROPY, as a fraction of the maximum entropy.
 FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
 SPREAD_ENTROPY = 0.8
 
 
-def how_to_read(view: View, languages: Languages) -> str:
+def describe_axes(view: View, languages: Languages) -> str:
     """Return Markdown that explains the map's axes, and how its weights were merged or rescaled."""
     names = {"source": languages.source.name, "target": languages.target.name}
-    sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
+    sentences = [READING_HINTS[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
         sentences.append("When a word has several tokens, attention to it is summed and attention from it is averaged.")
     across = languages.target if view.axes.kind == "decoder" else languages.source
@@ -51,15 +56,18 @@ def how_to_read(view: View, languages: Languages) -> str:
     return " ".join(sentences)
 
 
-def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
+def describe_head(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
     """Return Markdown that describes a head's behaviour on the sentence."""
-    found = pattern(
+    head_pattern = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
     confidence = float(np.nan_to_num(metrics.values["confidence"][layer, head]))
     names = head_names(metrics)[layer][head]
-    sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
-    link = found.strongest
+    sentences = [
+        _describe_habit(head_pattern, view, names, confidence),
+        *_describe_oddities(view, metrics, layer, head),
+    ]
+    link = head_pattern.strongest
     # Smaller weights would be displayed as 0.00.
     if link is not None and link.weight >= 0.005:
         other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
@@ -72,50 +80,65 @@ def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) ->
     return " ".join(sentences)
 
 
-def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
+def _describe_habit(head_pattern: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
     """Return one sentence that says where most of a head's attention goes or, failing that, how focused it is.
 
     Args:
-        found: the pattern in the head's weights.
+        head_pattern: the pattern in the head's weights.
         names: the head's names.
-        confidence: the head's confidence, the value that `sharpest` mentions.
+        confidence: the head's confidence, the value that `describe_most_focused_head` mentions.
     """
-    size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
+    size, total = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
-        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", an attention sink"),
-        ("previous token", found.previous, f"the {size} before", ", a positional head"),
-        ("same token", found.same, f"the same {size}", ", so it passes on information that is already there"),
-        ("next token", found.following, f"the next {size}", ", a positional head"),
+        (
+            "",
+            head_pattern.special,
+            f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol",
+            ", an attention sink",
+        ),
+        ("previous token", head_pattern.previous, f"the {size} before", ", a positional head"),
+        ("same token", head_pattern.same, f"the same {size}", ", so it passes on information that is already there"),
+        ("next token", head_pattern.following, f"the next {size}", ", a positional head"),
     ]
-    if found.column is not None:
-        habits.append(("", found.column_share, _label(view, found.column), ""))
+    if head_pattern.column is not None:
+        habits.append(("", head_pattern.column_share, _label(view, head_pattern.column), ""))
     # In a short sentence, several habits may apply. Prefer the habit in the head's name.
-    _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
-    if share > MOSTLY:
-        return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
-    entropy = f"(entropy {found.entropy:.2f} of at most {found.limit:.2f} nats)"
-    if found.moves and found.peak >= FOCUSED and found.entropy <= FOCUSED_ENTROPY * found.limit:
+    _, share, place, meaning = max(
+        habits, key=lambda habit: (habit[1] > MIN_MAIN_SHARE and habit[0] in names, habit[1])
+    )
+    if share > MIN_MAIN_SHARE:
+        return f"This head mostly looks at {place}: {share:.0%} of {total} on average{meaning}."
+    entropy = f"(entropy {head_pattern.entropy:.2f} of at most {head_pattern.limit:.2f} nats)"
+    if (
+        head_pattern.moves
+        and head_pattern.peak >= FOCUSED
+        and head_pattern.entropy <= FOCUSED_ENTROPY * head_pattern.limit
+    ):
         return (
-            f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
+            f"Very focused: on average, a row puts {head_pattern.peak:.0%} of {total} on one {size}, a different one "
+            "from row "
             f"to row {entropy}."
         )
     # A word's row is the mean of its tokens' rows, which may each be focused, so also check the confidence.
-    if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
+    if (
+        max(head_pattern.peak, confidence) < MIN_MAIN_SHARE
+        and head_pattern.entropy > SPREAD_ENTROPY * head_pattern.limit
+    ):
         return f"This head spreads its attention widely {entropy}."
-    rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
-    return f"On average, the strongest {size} of a row gets {found.peak:.0%} of {whole}{rest} {entropy}."
+    rest = f" and start and end symbols {head_pattern.rest:.0%}" if head_pattern.rest >= 0.005 else ""
+    return f"On average, the strongest {size} of a row gets {head_pattern.peak:.0%} of {total}{rest} {entropy}."
 
 
-def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
+def _describe_oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
     """Return Markdown sentences about rows in which a head does not behave as its name says."""
     names = head_names(metrics)[layer][head]
     if "alignment" not in names:
         for name in names:
             expected = position_expectation(view, name)
             if expected is not None:
-                return _outlier(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
+                return _describe_outlier(view, expected, layer, head, f"the {name.replace('token', _size(view))} is")
         return []
-    heads, read = aligning(metrics)
+    heads, read = alignment_heads(metrics)
     sentences = []
     if read or not heads[layer, head]:
         sentences.append(
@@ -123,11 +146,11 @@ def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[s
         )
     expected = alignment_expectation(view, metrics) if heads[layer, head] else None
     if expected is not None:
-        sentences += _outlier(view, expected, layer, head, "the alignment heads together look at")
+        sentences += _describe_outlier(view, expected, layer, head, "the alignment heads together look at")
     return sentences
 
 
-def _outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
+def _describe_outlier(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
     """Return a Markdown sentence about the row that contradicts the head's name most; empty if no row does."""
     outlier = expected.outlier(view.weights[layer, head])
     if outlier is None:
@@ -156,9 +179,9 @@ def _row(view: View, row: int, *, read: bool = False) -> str:
         return f"{_label(view, row, row=True)} looks at"
     if read:
         return f"having read {_label(view, row, row=True)}, it looks at"
-    written = output_label(view.axes, row)
+    output = output_label(view.axes, row)
     at = place_of([output_label(view.axes, each) for each in range(len(view.axes.rows))], row)
-    return f"as it {'writes' if view.axes.kind == 'cross' else 'predicts'} {_bold(written)}{at}, it looks at"
+    return f"as it {'writes' if view.axes.kind == 'cross' else 'predicts'} {_bold(output)}{at}, it looks at"
 
 
 def _label(view: View, position: int, *, row: bool = False) -> str:
@@ -169,10 +192,10 @@ def _label(view: View, position: int, *, row: bool = False) -> str:
 
 
 def _bold(label: str) -> str:
-    return f"**{markdown(bare(label))}**"
+    return f"**{markdown(label_without_space(label))}**"
 
 
-def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
+def describe_most_focused_head(metrics: HeadMetrics) -> list[str | HeadLink]:
     """Return a sentence that names the most focused head; empty if no head's confidence is known."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
@@ -186,26 +209,26 @@ def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
     ]
 
 
-def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
+def describe_clearest_head(trace: Trace, metrics: HeadMetrics, *, is_chosen: bool) -> list[str | HeadLink]:
     """Return a sentence that names the most informative head and gives the reason; empty if no confidence is known.
 
     Args:
-        chosen: whether the map shows a head that the user has chosen.
+        is_chosen: whether the map shows a head that the user has chosen.
     """
-    found = telling_head(trace, metrics)
-    if np.isnan(found.confidence):
+    clearest = clearest_head(trace, metrics)
+    if np.isnan(clearest.confidence):
         return []
-    link = HeadLink(metrics.kind, found.layer, found.head)
-    if found.name == ALIGNMENT:
+    link = HeadLink(metrics.kind, clearest.layer, clearest.head)
+    if clearest.name == ALIGNMENT:
         reason = "the alignment head that agrees best with all alignment heads together on this sentence"
-    elif found.name:
-        reason = f"the clearest “{found.name}” head for this sentence"
-    elif found.rests:
+    elif clearest.name:
+        reason = f"the clearest “{clearest.name}” head for this sentence"
+    elif clearest.is_resting:
         reason = "the most focused head; here, every head looks mostly at the first token or the end symbol"
     else:
         reason = "the most focused head that does not just look at the first token or the end symbol"
     return (
         ["To look at first: ", link, f", {reason}. "]
-        if chosen
+        if is_chosen
         else ["This is ", link, f", {reason}. Pick another in the grid. "]
     )

@@ -14,20 +14,20 @@ WORD = re.compile(r"\w+|\s+|[^\w\s]")
 def marked_words(old: str, new: str) -> tuple[str, str]:
     """Return both texts as Markdown that marks words occurring in only one of them."""
     words = WORD.findall(old), WORD.findall(new)
-    marked: tuple[list[str], list[str]] = ([], [])
+    parts: tuple[list[str], list[str]] = ([], [])
     for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
         for side, (start, end) in enumerate((ends[:2], ends[2:])):
             text = "".join(words[side][start:end])
-            shown = markdown(text)
-            if shown and operation != "equal":
-                shown = f":orange-background[**{shown}**]"
+            part = markdown(text)
+            if part and operation != "equal":
+                part = f":orange-background[**{part}**]"
             # Keep spaces outside the coloured background.
             before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
-            marked[side].append(before + shown + (after if shown else ""))
-    return "".join(marked[0]).strip(), "".join(marked[1]).strip()
+            parts[side].append(before + part + (after if part else ""))
+    return "".join(parts[0]).strip(), "".join(parts[1]).strip()
 
 
-def kept_and_lost(old: str, new: str) -> tuple[int, list[str]]:
+def count_kept_words(old: str, new: str) -> tuple[int, list[str]]:
     """Return how many words of the old text the new text keeps in order, and which words of the old text it lacks."""
     words = [re.findall(r"\w+", text) for text in (old, new)]
     lost, kept = [], 0
@@ -50,9 +50,9 @@ def merged_words(old: str, new: str) -> str:
             continue
         parts += [f":gray[~~{gone}~~]"] if gone else []
         parts += [f":orange-background[**{added}**]"] if added else []
-    return _closed(" ".join(parts))
+    return _close_spaces(" ".join(parts))
 
 
-def _closed(text: str) -> str:
+def _close_spaces(text: str) -> str:
     """Remove spaces before escaped punctuation in Markdown."""
     return re.sub(r" +(?=\\[,.!?;:])", "", text)

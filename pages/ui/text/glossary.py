@@ -105,8 +105,8 @@ def words() -> tuple[str, ...]:
 def explain_words_of(text: str) -> str | None:
     """Return Markdown that explains the terms in a text, for Streamlit's `help` argument; None if there are none."""
     # If several synonyms of a term occur in the text, explain only the longest of them.
-    found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
-    return explain(*found.values()) if found else None
+    words_by_term = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
+    return explain(*words_by_term.values()) if words_by_term else None
 
 
 def document() -> str:

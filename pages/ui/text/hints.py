@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pages.ui.text.markup import markdown
-from pages.ui.text.written_language import foreign_language, not_english, words_of
+from pages.ui.text.written_language import foreign_language, is_not_english, words_of
 from transformer.analysis.words import word_groups
 from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.hub_models import model_for
@@ -39,26 +39,27 @@ CAPITALISED = words_of("""
 """)
 
 
-def unknown_characters(text: str, tokens: Sequence[Token], written: str) -> list[str]:
+def unknown_characters(text: str, tokens: Sequence[Token], translation: str) -> list[str]:
     """Return a Markdown warning about characters that the model can neither read nor write; empty if there are none.
 
     Args:
         text: the sentence as typed.
         tokens: the sentence's tokens.
-        written: the translation.
+        translation: the translation.
     """
-    strange = [part for part in _strange(text, tokens) if part not in written]
+    strange = [part for part in _unknown_parts(text, tokens) if part not in translation]
     if not strange:
         return []
-    named = ", ".join(markdown(_cut_off(part)) for part in strange[:MAX_NAMED])
+    quoted_parts = ", ".join(markdown(_shorten(part)) for part in strange[:MAX_NAMED])
     more = ", …" if len(strange) > MAX_NAMED else ""
     return [
-        f"The model has no token for {named}{more}. The translation leaves out such characters or puts something else "
+        f"The model has no token for {quoted_parts}{more}. The translation leaves out such characters or puts "
+        "something else "
         "in their place. Try the sentence without them."
     ]
 
 
-def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
+def _unknown_parts(text: str, tokens: Sequence[Token]) -> list[str]:
     """Return the distinct parts of a text that the model reads as bytes or as its unknown token."""
     parts: list[tuple[int, int]] = []
     for token in tokens:
@@ -75,15 +76,15 @@ def _strange(text: str, tokens: Sequence[Token]) -> list[str]:
 
 def unusual_spelling(text: str) -> list[str]:
     """Return a Markdown warning if a text does not look like the ordinary English that the built-in model reads."""
-    words, letters = _letters(text)
-    if not_english(words, letters):
-        return [_foreign(foreign_language(words, letters))]
+    words, letters = _words_and_letters(text)
+    if is_not_english(words, letters):
+        return [_describe_language(foreign_language(words, letters))]
     if len(letters) > 3 and all(letter.isupper() for letter in letters):
         return ["The model learned from ordinary spelling. Try the sentence without the capitals."]
     return []
 
 
-def _foreign(code: str) -> str:
+def _describe_language(code: str) -> str:
     """Return Markdown advice for a text in another language; `code` is empty if the language is unknown."""
     if not code:
         return "This doesn't look like English, and this model reads only English."
@@ -97,30 +98,30 @@ def _foreign(code: str) -> str:
     add = model_for(code)
     return (
         f"This looks like {name}, and this model reads only English. {name} → English: `{add.command}` adds a model, "
-        f"which needs {add.needs}. Then choose it in the menu beside the sentence."
+        f"which needs {add.requirements}. Then choose it in the menu beside the sentence."
     )
 
 
-def remarks(text: str, written: str) -> list[str]:
+def describe_likely_errors(text: str, translation: str) -> list[str]:
     """Return Markdown hints about errors that the built-in model is likely to make in this sentence; may be empty.
 
     Args:
         text: the sentence as typed.
-        written: the translation.
+        translation: the translation.
     """
-    words, _ = _letters(text)
-    found = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in written]
+    words, _ = _words_and_letters(text)
+    hints = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in translation]
     if re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text))):
-        found.append("The model often gets names and numbers wrong.")
+        hints.append("The model often gets names and numbers wrong.")
     if len(words) > USUAL_WORDS:
-        found.append(
+        hints.append(
             f"The sentence has {len(words)} words. Nearly all sentences that the model learned from have at most "
             f"{USUAL_WORDS}, so expect mistakes."
         )
-    return found
+    return hints
 
 
-def _letters(text: str) -> tuple[list[str], list[str]]:
+def _words_and_letters(text: str) -> tuple[list[str], list[str]]:
     return WORD.findall(text), [character for character in text if character.isalpha()]
 
 
@@ -136,15 +137,15 @@ def rare_words(text: str, tokens: Sequence[Token]) -> list[str]:
         text: the sentence as typed.
         tokens: the sentence's tokens.
     """
-    found = []
+    words = []
     for group in word_groups(tokens, text):
         spans = [tokens[position].span for position in group]
-        spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
-        if len(spelt) >= MANY_TOKENS:
-            word = text[spelt[0][0] : spelt[-1][1]]
-            found.append(_cut_off(word))
-    return list(dict.fromkeys(found))[:MAX_NAMED]
+        letter_spans = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
+        if len(letter_spans) >= MANY_TOKENS:
+            word = text[letter_spans[0][0] : letter_spans[-1][1]]
+            words.append(_shorten(word))
+    return list(dict.fromkeys(words))[:MAX_NAMED]
 
 
-def _cut_off(word: str) -> str:
+def _shorten(word: str) -> str:
     return word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…"

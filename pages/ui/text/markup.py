@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attention_atlas.browser.token_labels import isolated
+from attention_atlas.browser.token_labels import isolate
 
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # The first character of texts that Streamlit replaces even if their punctuation is escaped: links, arrows, dashes,
@@ -20,5 +20,5 @@ def markdown(text: str) -> str:
     the text can end the isolation.
     """
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
-    shown = PUNCTUATION.sub(r"\\\1", joined)
-    return isolated(shown)
+    escaped = PUNCTUATION.sub(r"\\\1", joined)
+    return isolate(escaped)

@@ -31,14 +31,14 @@ def head_lines(
         words, special: as in `transformer.analysis.view.view_of`.
     """
     as_run = special and not words
-    shown = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
+    expression = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
     return "\n".join(
         (
             "import numpy",
             "from transformer import Translator",
             *(() if as_run else ("from transformer.analysis.view import view_of",)),
-            f"trace = {loading(folder)}.trace({_read(trace, given)})",
-            f"weights = {shown}[{layer}, {head}]",
+            f"trace = {load_expression(folder)}.trace({_text_arguments(trace, given)})",
+            f"weights = {expression}[{layer}, {head}]",
             'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
         )
     )
@@ -77,12 +77,14 @@ def effect_lines(
         draws: the number of sampled sentences in the mode "resample"; None in other modes.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
+    seed = _keyword_arguments(seed=interventions.seed or None)
+    arguments = f"{_text_arguments(trace, given)}, interventions=changed{_keyword_arguments(draws=draws)}"
     return "\n".join(
         (
             "from transformer import Interventions, Translator",
             "from transformer.ablation.effect import effect_of",
-            f"changed = Interventions({{{gates}}}, {interventions.mode!r}{_drawn(seed=interventions.seed or None)})",
-            f"effect = effect_of({loading(folder)}, {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
+            f"changed = Interventions({{{gates}}}, {interventions.mode!r}{seed})",
+            f"effect = effect_of({load_expression(folder)}, {arguments})",
             "print(effect.free.target_text, effect.change, effect.step_change)",
         )
     )
@@ -102,8 +104,8 @@ def importance_lines(
         (
             "from transformer import Translator",
             "from transformer.ablation.importance import head_importance",
-            f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
-            f"{_drawn(seed=seed, draws=draws)})",
+            f"found = head_importance({load_expression(folder)}, {_text_arguments(trace, given)}, mode={mode!r}"
+            f"{_keyword_arguments(seed=seed, draws=draws)})",
             "print(found.measured, found.estimated, found.agreement)",
         )
     )
@@ -121,18 +123,19 @@ def effects_lines(
     """Return Python code that measures one effect for every head over several sentences.
 
     Args:
-        effect: a key of `transformer.surveys.effects.EFFECTS`.
+        effect: a key of `transformer.measurements.effects.EFFECTS`.
         folder: the model's folder.
         seed, draws: as in `importance_lines`.
     """
+    arguments = f"mode={mode!r}{_keyword_arguments(seed=seed, draws=draws)}"
     return "\n".join(
         (
             "from transformer import Translator",
-            "from transformer.surveys.effects import measure_effects",
+            "from transformer.measurements.effects import measure_effects",
             "sentences = [",
             *(f"    {sentence!r}," for sentence in sentences),
             "]",
-            f"found = measure_effects({loading(folder)}, sentences, mode={mode!r}{_drawn(seed=seed, draws=draws)})",
+            f"found = measure_effects({load_expression(folder)}, sentences, {arguments})",
             f"for kind in found.values[{effect!r}]:",
             f"    mean = found.mean({effect!r}, kind)",
             "    print(kind, mean.mean, mean.low, mean.high)",
@@ -152,7 +155,7 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
             "from transformer import Interventions, Translator",
             "from transformer.running.runs.scores import ContrastsRun",
             f"changed = Interventions(patches={dict(interventions.patched())}, other={interventions.other})",
-            f"translator = {loading(folder)}",
+            f"translator = {load_expression(folder)}",
             f"run = ContrastsRun({question.text!r}, {question.target}, {question.step}, {question.tokens}, (changed,))",
             f"written = translator.translate({question.text!r}, prefix={prefix}, interventions=changed)",
             "print(translator.get(run), written.text)",
@@ -160,16 +163,16 @@ def patch_lines(question: PatchingQuestion, interventions: Interventions, *, fol
     )
 
 
-def loading(folder: Path | None) -> str:
+def load_expression(folder: Path | None) -> str:
     """Return a Python expression that loads the model in a folder; None stands for the built-in model."""
     return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
-def _drawn(**numbers: int | None) -> str:
+def _keyword_arguments(**numbers: int | None) -> str:
     """Return Python source for keyword arguments, leaving out those that are None."""
     return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
 
 
-def _read(trace: Trace, given: bool) -> str:
+def _text_arguments(trace: Trace, given: bool) -> str:
     """Return Python source for the text arguments: the sentence and, if the user entered it, the translation."""
     return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 MAX_SENTENCES = 200
 # Maximum length of a sentence, in characters; no shipped model can read a longer one.
@@ -32,17 +32,17 @@ def sentences_in(text: str) -> SentenceList:
         return SentenceList(said=f"This text is too long: paste at most {MAX_BYTES:,} characters.")
     if "\0" in text:
         return SentenceList(said="This is not plain text: save it as UTF-8 text, one sentence per line.")
-    lines = [line.strip() for line in valid(text).removeprefix("\ufeff").splitlines()]
-    written = [line for line in lines if line]
-    fitting = [line for line in written if len(line) <= LONGEST]
+    lines = [line.strip() for line in replace_surrogates(text).removeprefix("\ufeff").splitlines()]
+    lines_of_text = [line for line in lines if line]
+    fitting = [line for line in lines_of_text if len(line) <= LONGEST]
     different = list(dict.fromkeys(fitting))
-    kept = different[:MAX_SENTENCES]
+    sentences = different[:MAX_SENTENCES]
     out = {
-        f"longer than {LONGEST:,} characters": len(written) - len(fitting),
+        f"longer than {LONGEST:,} characters": len(lines_of_text) - len(fitting),
         "repeated": len(fitting) - len(different),
-        f"after the first {MAX_SENTENCES}": len(different) - len(kept),
+        f"after the first {MAX_SENTENCES}": len(different) - len(sentences),
     }
-    left = ", ".join(f"{count:,} {why}" for why, count in out.items() if count)
-    if not kept:
-        return SentenceList(said=f"No sentence was found{f' ({left})' if left else ''}: write one per line.")
-    return SentenceList(tuple(kept), f"Left out: {left}." if left else "")
+    omissions = ", ".join(f"{count:,} {why}" for why, count in out.items() if count)
+    if not sentences:
+        return SentenceList(said=f"No sentence was found{f' ({omissions})' if omissions else ''}: write one per line.")
+    return SentenceList(tuple(sentences), f"Left out: {omissions}." if omissions else "")

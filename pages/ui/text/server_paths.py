@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from pages.ui.text.markup import markdown
-from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.available_models import FOLDER_VARIABLE
 from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:
     """Make paths in a text relative to the app's folder, working directory, home directory or models folder."""
     places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
-    if models := os.environ.get(VARIABLE):
+    if models := os.environ.get(FOLDER_VARIABLE):
         places[str(Path(models).absolute())] = Path(models).name
     # Skip the root directory, which is a prefix of every path.
     for place in sorted((each for each in places if each != os.path.sep), key=len, reverse=True):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attention_atlas.browser.token_labels import token_label
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
-from transformer.values.trace import Trace
+from transformer.values.trace import Part, Trace
+
+# Short names of the sub-layers.
+SHORT: dict[Part, str] = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:
@@ -38,8 +41,8 @@ def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
 
 def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
     """Format a shape in letters and in numbers, such as "[T, D] = [13, 256]"; an entry may already be a number."""
-    shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
-    return f"[{letters}] = [{', '.join(shown)}]"
+    sizes_text = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
+    return f"[{letters}] = [{', '.join(sizes_text)}]"
 
 
 def token_labels(trace: Trace, letter: str) -> list[str]:
@@ -49,7 +52,13 @@ def token_labels(trace: Trace, letter: str) -> list[str]:
     return [token_label(token, trace.target_text) for token in trace.target_tokens]
 
 
-def folded(formula: str) -> str:
+def stream_points(parts: Sequence[Part], count: int) -> list[str]:
+    """Return names for `count` points of a residual stream: the embeddings, then each layer's sub-layers."""
+    names = (f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1))
+    return ["embeddings", *names]
+
+
+def split_formula(formula: str) -> str:
     """Break a LaTeX formula into lines at each `, \\quad `."""
     lines = formula.replace(r", \quad ", r" \\ ")
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"

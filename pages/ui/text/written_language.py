@@ -19,7 +19,7 @@ ENGLISH = words_of("""
     at for with this that my your his her our their what who where when why how have has had will would can
     could should
 """)
-OTHER = {
+OTHER_LANGUAGES = {
     "de": """
         der das und ist nicht ich ein eine einen wir sie er es mit auf für von zu dem den sich auch aber wie haben habe
     """,
@@ -29,7 +29,7 @@ OTHER = {
     "nl": "de het een en ik je niet van is dat",
     "pl": "jest nie się na to jak z",
 }
-FOREIGN = {code: words_of(words) - ENGLISH for code, words in OTHER.items()}
+FUNCTION_WORDS = {code: words_of(words) - ENGLISH for code, words in OTHER_LANGUAGES.items()}
 # Language codes by the first word of a letter's Unicode name. A script shared by several languages
 # has the most common one.
 SCRIPTS = {
@@ -49,14 +49,16 @@ SCRIPTS = {
 LETTERS = {"uk": "іїєґ", "ur": "ٹڈڑںےھہ"}
 
 
-def not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
+def is_not_english(words: Sequence[str], letters: Sequence[str]) -> bool:
     """Return whether a text is in another script, or has more foreign than English function words."""
     if not letters:
         return False
     if _scripts(letters)["LATIN"] < len(letters) / 2:
         return True
     lower = _lower(words)
-    english, other = (sum(word in known for word in lower) for known in (ENGLISH, frozenset().union(*FOREIGN.values())))
+    english, other = (
+        sum(word in known for word in lower) for known in (ENGLISH, frozenset().union(*FUNCTION_WORDS.values()))
+    )
     return other >= 2 and other > english
 
 
@@ -68,15 +70,15 @@ def foreign_language(words: Sequence[str], letters: Sequence[str]) -> str:
     """
     scripts = _scripts(letters)
     if scripts["LATIN"] >= len(letters) / 2:
-        counts = {code: sum(word in known for word in _lower(words)) for code, known in FOREIGN.items()}
+        counts = {code: sum(word in known for word in _lower(words)) for code, known in FUNCTION_WORDS.items()}
         first, second = sorted(counts.values())[:-3:-1]
         # A tie is inconclusive, because words such as "la" belong to several languages.
         return max(counts, key=lambda code: counts[code]) if first > second else ""
     if scripts["HIRAGANA"] + scripts["KATAKANA"]:
         # Checked before Chinese, because Japanese text also contains Chinese characters.
         return "ja"
-    for code, own in LETTERS.items():
-        if set(own) & set("".join(letters).lower()):
+    for code, letters_of_language in LETTERS.items():
+        if set(letters_of_language) & set("".join(letters).lower()):
             return code
     script, _ = scripts.most_common(1)[0]
     return SCRIPTS.get(script, "")

@@ -19,8 +19,8 @@ from transformer.values.kinds import KINDS, Kind
 
 KEY = "training_film"
 # The parameters that the user can change in the animation.
-VIEW = ("moment", "score", *KINDS)
-# State shared with the browser: the training run's name, and the values of the parameters in VIEW.
+VIEW_FIELDS = ("moment", "score", *KINDS)
+# State shared with the browser: the training run's name, and the values of the parameters in VIEW_FIELDS.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = figure_component("training_lab/training_film")
@@ -36,27 +36,29 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         running: whether the training continues.
     """
     now = name, _view(session.params(LabParams))
-    asked = SYNCED.request(now, new=SYNCED.shown != now)
+    request = SYNCED.request(now, new=SYNCED.shown != now)
 
     def store() -> None:
-        sent = st.session_state[KEY].get("view")
-        seen = LabParams.from_browser(sent)
-        session.update(LabParams, **_view(seen))
-        SYNCED.received(sent, (name, _view(seen)))
+        message = st.session_state[KEY].get("view")
+        params_sent = LabParams.from_browser(message)
+        session.update(LabParams, **_view(params_sent))
+        SYNCED.received(message, (name, _view(params_sent)))
 
     task = task_named(run.config.task)
-    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {written(run)}"):
+    with saveable("training", f"{task.title}: attention and losses in training", sentence=f"Item: {shown_item(run)}"):
         draw_film(
             key=KEY,
             on_view_change=store,
             width="stretch",
             data=film_payload(
-                run, events, {"id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running}
+                run,
+                events,
+                {"id": name, "asked": {"number": request.number, "view": request.state[1]}, "running": running},
             ),
         )
 
 
-def written(run: TaskRun) -> str:
+def shown_item(run: TaskRun) -> str:
     """Return the item whose attention is shown, and its correct answer, as "item → answer"."""
     task = task_named(run.config.task)
     return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
@@ -65,15 +67,15 @@ def written(run: TaskRun) -> str:
 def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
     """Return the (layer, head) shown for each attention kind, as `Film.headOf` does in assets/training_lab/film.js."""
     first = {event.kind: event for event in reversed(events) if event.kind is not None}
-    found: dict[Kind, tuple[int, int]] = {}
+    heads: dict[Kind, tuple[int, int]] = {}
     for kind in KINDS:
         chosen, event = params.head(kind), first.get(kind)
         if chosen != NO_HEAD:
-            found[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
+            heads[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
         else:
-            found[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
-    return found
+            heads[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
+    return heads
 
 
 def _view(params: LabParams) -> dict[str, object]:
-    return {name: getattr(params, name) for name in VIEW}
+    return {name: getattr(params, name) for name in VIEW_FIELDS}

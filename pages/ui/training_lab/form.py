@@ -51,11 +51,11 @@ def pick_task() -> None:
 def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
     """Return page settings equal to a configuration; None if the page's form does not allow them."""
     numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
-    found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
+    settings = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
     limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
-    if found.width not in WIDTHS or not all(least <= value <= most for value, least, most in limits):
+    if settings.width not in WIDTHS or not all(least <= value <= most for value, least, most in limits):
         return None
-    return found if found.config == config else None
+    return settings if settings.config == config else None
 
 
 def show_recorded_settings(config: TaskConfig) -> None:
@@ -64,18 +64,18 @@ def show_recorded_settings(config: TaskConfig) -> None:
     if config == params.config:
         return
     settings = settings_of(config, params)
-    said = (
+    description = (
         f"The recorded training has {config.heads} heads, {config.items:,} items per step, {config.steps:,} steps, "
         f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up"
     )
     if settings is None:
-        st.caption(f"{said}, which would take too long here.")
+        st.caption(f"{description}, which would take too long here.")
     else:
-        st.caption(f"{said}.")
+        st.caption(f"{description}.")
         st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
 
 
-def settings_form(recorded: TaskRun | None) -> None:
+def show_settings_form(recorded: TaskRun | None) -> None:
     """Show the form for all settings except the task.
 
     Args:
@@ -84,7 +84,7 @@ def settings_form(recorded: TaskRun | None) -> None:
     params = session.params(LabParams)
     task = task_named(params.task)
     example = f"{task.example} → {task.write(task.parse(task.example).target)}"
-    st.markdown(f"**{task.title}.** {task.says} For example {example}.")
+    st.markdown(f"**{task.title}.** {task.description} For example {example}.")
     if recorded:
         show_recorded_settings(recorded.config)
     first, second = st.columns(2)

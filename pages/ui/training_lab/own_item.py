@@ -20,9 +20,9 @@ from transformer.tasks.run import Snapshot, TaskRun
 from transformer.values.kinds import Kind
 
 # Session-state key of an invalid item and the task that it was typed for, so that the box keeps the item.
-TYPED = "_typed_item"
+TYPED_ITEM = "_typed_item"
 # Session-state key of the last answer and of the values that determine the answer.
-ANSWERED = "_answered"
+LAST_ANSWER = "_answered"
 
 
 def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
@@ -35,13 +35,13 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     """
     task = task_named(run.config.task)
     params = session.params(LabParams)
-    asked, typed = st.session_state.get(TYPED) or (None, "")
+    asked, typed = st.session_state.get(TYPED_ITEM) or (None, "")
     text = params.item or (typed if asked == task.name else "")
 
     def submitted(typed: str) -> None:
         read = LabParams.checked("item", "".join(typed.split()))
         session.update(LabParams, item=read or "")
-        st.session_state[TYPED] = None if read else (task.name, typed)
+        st.session_state[TYPED_ITEM] = None if read else (task.name, typed)
 
     st.markdown("**Ask the model at this moment**", help=explain("exact match", "attention weight"))
     text_box(
@@ -52,18 +52,20 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
         placeholder=task.example,
         button="Ask",
         belongs=task.name,
-        help=f"{task.says} For example {task.example}.",
+        help=f"{task.description} For example {task.example}.",
     )
     if not text and asked != task.name:
         return
     snapshot = run.with_weights(len(run.snapshots) - 1 if params.moment == NEWEST else run.index_at(params.moment))
     try:
-        found = _answered(run, name, snapshot, text)
+        task_answer = _cached_answer(run, name, snapshot, text)
     except TaskError as error:
         st.warning(markdown(str(error)[:1].upper() + str(error)[1:]) + ".")
         return
-    st.markdown(describe_answer(found, run, snapshot))
-    labels = kind_labels(found.item.source, found.reads[1:], (*found.written, *([END] if found.ended else [])))
+    st.markdown(describe_answer(task_answer, run, snapshot))
+    labels = kind_labels(
+        task_answer.item.source, task_answer.reads[1:], (*task_answer.written, *([END] if task_answer.ended else []))
+    )
     side_by_side(
         [
             Map(
@@ -71,40 +73,42 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
                 if run.config.layers == 1
                 else f"{TITLES[kind]}, layer {layer + 1}, head {head + 1}",
                 *labels[kind],
-                found.attention[kind][layer, head],
-                mask_of(kind, found.attention[kind]),
+                task_answer.attention[kind][layer, head],
+                mask_of(kind, task_answer.attention[kind]),
             )
             for kind, (layer, head) in heads.items()
         ],
         "lab_answer",
-        sentence=f"Item: {task.write(found.item.source)}",
+        sentence=f"Item: {task.write(task_answer.item.source)}",
     )
 
 
-def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAnswer:
+def _cached_answer(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> TaskAnswer:
     key = (name, run.config, snapshot.step, text)
-    known, found = st.session_state.get(ANSWERED, (None, None))
-    if known != key:
+    last_question, task_answer = st.session_state.get(LAST_ANSWER, (None, None))
+    if last_question != key:
         with MODEL_LOCK:
-            found = answer(run.config, snapshot, text)
-        st.session_state[ANSWERED] = key, found
-    return found
+            task_answer = answer(run.config, snapshot, text)
+        st.session_state[LAST_ANSWER] = key, task_answer
+    return task_answer
 
 
-def describe_answer(found: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
+def describe_answer(task_answer: TaskAnswer, run: TaskRun, snapshot: Snapshot) -> str:
     """Return Markdown that states the model's answer, whether it is right, and the probability of each token."""
     task = task_named(run.config.task)
-    right = task.write(found.item.target)
-    written = task.write(found.written) or "nothing"
-    if found.right:
+    right = task.write(task_answer.item.target)
+    text = task.write(task_answer.written) or "nothing"
+    if task_answer.is_right:
         verdict = ":green-background[right]"
-    elif not found.ended:
+    elif not task_answer.ended:
         verdict = f":red-background[wrong]: it does not stop; the right answer is **{markdown(right)}**"
     else:
         verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
-    tokens = (*found.written, *([END] if found.ended else []))
-    sure = ", ".join(f"{markdown(token)} {share:.2f}" for token, share in zip(tokens, found.probabilities, strict=True))
+    tokens = (*task_answer.written, *([END] if task_answer.ended else []))
+    sure = ", ".join(
+        f"{markdown(token)} {share:.2f}" for token, share in zip(tokens, task_answer.probabilities, strict=True)
+    )
     return (
-        f"After step {snapshot.step:,} the model answers {markdown(task.write(found.item.source))} with "
-        f"**{markdown(written)}**: {verdict}.  \nProbability of each token: {sure}."
+        f"After step {snapshot.step:,} the model answers {markdown(task.write(task_answer.item.source))} with "
+        f"**{markdown(text)}**: {verdict}.  \nProbability of each token: {sure}."
     )

@@ -118,5 +118,5 @@ def points(losses: np.ndarray) -> list[list[float]]:
 
 def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
     """Return each snapshot's scores, [L, H], as a flat list, with None for undefined scores."""
-    found = np.stack(scores).reshape(len(scores), -1).round(4)
-    return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]
+    values = np.stack(scores).reshape(len(scores), -1).round(4)
+    return [[None if np.isnan(value) else value for value in row] for row in values.tolist()]

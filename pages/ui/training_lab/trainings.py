@@ -19,7 +19,7 @@ MAX_ACTIVE = 2
 # Maximum number of training runs in memory. With the page's largest settings, each takes 20 to 70 MB.
 MAX_TRAININGS = 6
 # Seconds without a request after which a training run counts as abandoned.
-PATIENCE = 8.0
+ABANDONED_AFTER = 8.0
 
 
 class BrowserTab:
@@ -57,7 +57,7 @@ class Trainings:
         self,
         max_active: int = MAX_ACTIVE,
         limit: int = MAX_TRAININGS,
-        patience: float = PATIENCE,
+        patience: float = ABANDONED_AFTER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_active, self.limit, self.patience = max_active, limit, patience
@@ -98,7 +98,7 @@ class Trainings:
             self._started += 1
             training.running, training.number, training.asked = True, self._started, self._clock()
 
-    def has_seat(self, training: Training) -> bool:
+    def is_active(self, training: Training) -> bool:
         """Return whether a training run may take a time slice: only the `max_active` earliest running ones may."""
         with self._lock:
             training.asked = self._clock()

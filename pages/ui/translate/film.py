@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from attention_atlas.browser.html_file import filled, template
+from attention_atlas.browser.html_file import fill, template
 from attention_atlas.browser.payload import sentence_id
-from pages.ui.charts.saving import save_button
+from pages.ui.charts.downloads import save_button
 from pages.ui.components.diagram import OpenedPage
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import synced_params
@@ -40,7 +40,7 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
         ),
     }
     params = FilmParams(min(session.params(FilmParams).frame, len(message["frames"])))
-    asked, moved = synced_params(KEY, params)
+    request, store_frame = synced_params(KEY, params)
     opened = OpenedPage(KEY)
     # The button is above the animation, because the frames differ in height.
     with st.container(horizontal=True, horizontal_alignment="right"):
@@ -53,9 +53,9 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
     draw_film(
         key=KEY,
         width="stretch",
-        on_params_change=moved,
+        on_params_change=store_frame,
         on_open_change=opened.note,
-        data={**message, "play": st.session_state.pop(FILM_ASKED, False), "asked": asked},
+        data={**message, "play": st.session_state.pop(FILM_ASKED, False), "asked": request},
     )
     return opened
 
@@ -63,8 +63,8 @@ def show_film(reading: Reading, word: int) -> OpenedPage:
 def film_file(message: dict[str, Any], title: str) -> str:
     """Return an HTML file with the animation, without links to pages."""
     frames = [{name: value for name, value in frame.items() if name != "link"} for frame in message["frames"]]
-    asked = {"number": 1, "params": {"frame": 1}}
-    return filled(
+    request = {"number": 1, "params": {"frame": 1}}
+    return fill(
         template("sentence_film/html_export", "<h1></h1>"),
-        {**message, "frames": frames, "asked": asked, "title": title},
+        {**message, "frames": frames, "asked": request, "title": title},
     )

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, token_label
+from attention_atlas.browser.token_labels import entry_label, group_label, isolate, label_without_space, token_label
 from pages.ui.params.pages import PAGES
 from pages.ui.text.number_format import typeset
 from transformer.analysis.heads.metrics import HeadMetrics
@@ -20,13 +20,13 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 # How many vector components, sentence tokens and vocabulary tokens fit into a frame.
-DIMENSIONS, TOKENS, LIKELY = 6, 14, 6
+DIMENSIONS, TOKENS, CANDIDATES = 6, 14, 6
 # Values of the rows in SHARES are shown as "≈ 0" if they are smaller than this.
 MIN_SHOWN = 0.005
 SHARES = ("weights", "similarity", "probabilities")
-ORDER = " A vector for its position is added, because word order matters."
-HEAD = "layer={layer}&head={head}&words=false&hide=false"
-INSIDE = "inside_part=stages&inside_stage=encoder."
+ORDER_TEXT = " A vector for its position is added, because word order matters."
+HEAD_ADDRESS = "layer={layer}&head={head}&words=false&hide=false"
+INSIDE_ADDRESS = "inside_part=stages&inside_stage=encoder."
 # Title, text, linked page and URL parameters of each frame, with placeholders that `film_frames` fills in.
 FRAMES = {
     "words": (
@@ -39,13 +39,13 @@ FRAMES = {
         "Words become tokens",
         "A token is a word or a part of one. The model knows each by its ID.",
         "inside_a_layer",
-        INSIDE + "pieces",
+        INSIDE_ADDRESS + "pieces",
     ),
     "vector": (
         "A token becomes a vector",
         "{it} is now {width} learned numbers.{order}",
         "inside_a_layer",
-        INSIDE + "input",
+        INSIDE_ADDRESS + "input",
     ),
     "scores": (
         "Queries meet keys",
@@ -53,19 +53,19 @@ FRAMES = {
         "head {head}, {it} asks with its query. Each token answers with its key. Query and key, multiplied number by "
         "number and summed, give a score.",
         "inside_a_layer",
-        INSIDE + "self_attention.scores&" + HEAD,
+        INSIDE_ADDRESS + "self_attention.scores&" + HEAD_ADDRESS,
     ),
     "weights": (
         "A row of weights",
         "Softmax turns the scores into weights that sum to 1. The largest, {most}, is on {where}.",
         "encoder_attention",
-        HEAD + "&encoder_rows={row}&encoder_columns=",
+        HEAD_ADDRESS + "&encoder_rows={row}&encoder_columns=",
     ),
     "values": (
         "Values are mixed",
         "Each token has a value, too. The values, each times its weight, add up to what this head gives {it}.",
         "inside_a_layer",
-        INSIDE + "self_attention.head&" + HEAD,
+        INSIDE_ADDRESS + "self_attention.head&" + HEAD_ADDRESS,
     ),
     "layers": (
         "Layer upon layer",
@@ -79,14 +79,14 @@ FRAMES = {
         "The decoder writes {target}, token by token. Before it writes {es}, it looks back. The mask "
         "hides what comes later: {hidden} of {count} tokens.",
         "masked_attention",
-        HEAD + "&decoder_rows={step}&decoder_columns=",
+        HEAD_ADDRESS + "&decoder_rows={step}&decoder_columns=",
     ),
     "cross": (
         "Cross-attention",
         "In cross-attention layer {layer}, head {head}, the decoder looks at {source}. The "
         "largest weight, {most}, is on {where}.",
         "cross_attention",
-        HEAD + "&cross_rows={step}&cross_columns=",
+        HEAD_ADDRESS + "&cross_rows={step}&cross_columns=",
     ),
     "next": (
         "Which token comes next?",
@@ -151,16 +151,16 @@ def film_frames(
         "target": _largest(film["mask"].lines[0].numbers, step, min(step + 1, count - 1)),
         "predicted": _largest(-np.abs(np.arange(count) - step), step),
     }
-    kept["words"] = {at for at, rows in enumerate(words.rows) if not kept["source"].isdisjoint(rows)}
+    kept["words"] = {index for index, rows in enumerate(words.rows) if not kept["source"].isdisjoint(rows)}
 
     def quoted(side: str, at: int) -> str:
-        return f"“{isolated(bare(labels[side][at]))}”"
+        return f"“{isolate(label_without_space(labels[side][at]))}”"
 
     followed = {"words": word, "source": row, "target": step, "predicted": step}
 
     def line(shown: Line) -> dict[str, Any]:
         of, numbers = shown.of, shown.numbers
-        room = {"dimensions": DIMENSIONS, "vocabulary": LIKELY}.get(of, len(numbers))
+        room = {"dimensions": DIMENSIONS, "vocabulary": CANDIDATES}.get(of, len(numbers))
         cells = [cell(shown, at) for at in sorted(kept.get(of, range(min(room, len(numbers)))))]
         name = LINES[shown.name].format(
             token=quoted("source", shown.token),
@@ -184,10 +184,10 @@ def film_frames(
             label = f"layer {at}" if at else "first"
         else:
             label = labels[of][at] if shown.at is None else entry_label(vocabulary, int(shown.at[at]))
-            label = label if shown.name == "ids" else bare(label)
+            label = label if shown.name == "ids" else label_without_space(label)
         # A word has the key of its first token, so that the token's animation starts at the word's place.
         found = {"key": f"source-{words.rows[at][0]}" if of == "words" else f"{of}-{at}", "label": label}
-        if shown.seen is not None and not shown.seen[at]:
+        if shown.allowed is not None and not shown.allowed[at]:
             return {**found, "number": "masked", "mark": "masked"}
         if shown.name in SHARES:
             found |= {"tint": value}
@@ -207,7 +207,7 @@ def film_frames(
         "heads": trace.encoder.shape[1],
         "hidden": int((~trace.decoder_mask[step]).sum()),
         "likely": typeset(float(np.exp(trace.log_probs[step]))),
-        "order": ORDER * any(each.name == "position" for each in film["vector"].lines),
+        "order": ORDER_TEXT * any(each.name == "position" for each in film["vector"].lines),
         "row": row,
         "position": row + 1,
         "step": step,
@@ -215,7 +215,7 @@ def film_frames(
         "later": min(step + 2, count),
     }
     frames = []
-    for name, (title, says, page, address) in FRAMES.items():
+    for name, (title, text, page, address) in FRAMES.items():
         last = film[name].lines[-1]
         own = {"layer": film[name].layer + 1, "head": film[name].head + 1}
         if last.of == "source":
@@ -224,7 +224,7 @@ def film_frames(
         frames.append(
             {
                 "title": title,
-                "says": says.format(**values, **own),
+                "says": text.format(**values, **own),
                 "lines": [line(each) for each in film[name].lines],
                 "link": (f"More: {PAGES[page].title}", page, changed),
             }

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND
-from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.series import against_random
 from pages.ui.charts.tables import show_table
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -25,12 +24,12 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
-from pages.ui.what_mattered.over_many import show_over_many
 from pages.ui.what_mattered.picker import pick_question
-from pages.ui.what_mattered.question import AttributionQuestion, is_long, shown
-from pages.ui.what_mattered.square import square_chart
-from pages.ui.what_mattered.strip import first_words
-from pages.ui.what_mattered.words import attributions, slow_choice
+from pages.ui.what_mattered.question import AttributionQuestion, is_long, label_markdown
+from pages.ui.what_mattered.recorded_agreement import show_recorded_agreement
+from pages.ui.what_mattered.square import pair_columns, square_chart
+from pages.ui.what_mattered.strip import describe_first_words
+from pages.ui.what_mattered.words import attributions, show_slow_choice
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import Attribution, Method
 from transformer.attribution.deletion import DeletionCurves, area
@@ -42,13 +41,13 @@ BEST, WORST, RANDOM = "most important first", "least important first", "random o
 def show_agreement(reading: Reading) -> None:
     """Show how far the attribution methods agree and, on request, deletion curves."""
     question = pick_question(reading)
-    slow_choice(reading)
+    show_slow_choice(reading)
     experiment, answers = attributions(reading, question)
-    found = [each for each in answers if has_scores(each)]
-    if len(question.ranked) < 2 or len(found) < 2:
+    scored = [answer for answer in answers if has_scores(answer)]
+    if len(question.ranked) < 2 or len(scored) < 2:
         st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
         return
-    agreed = agreement(found, question.ranked)
+    agreed = agreement(scored, question.ranked)
     table = pair_table(agreed)
     square, words = st.columns([6, 5], gap="large")
     with (
@@ -72,8 +71,8 @@ def show_agreement(reading: Reading) -> None:
             alt="Kendall's tau of every pair of methods; the file has the numbers.",
         )
     with words:
-        st.markdown(first_words(question, found), help=explain("log-probability", "nats"))
-        st.markdown(what_follows(question, agreed, found))
+        st.markdown(describe_first_words(question, scored), help=explain("log-probability", "nats"))
+        st.markdown(describe_conclusions(question, agreed, scored))
         st.caption(
             f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
             f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, 95% of unrelated rankings "
@@ -82,8 +81,8 @@ def show_agreement(reading: Reading) -> None:
             help=explain("Kendall's tau"),
         )
     save_buttons(reading, experiment, question, table, "agreement")
-    _deletion(reading, question, found)
-    show_over_many(reading.translator)
+    _show_deletion(reading, question, scored)
+    show_recorded_agreement(reading.translator)
 
 
 def pair_table(agreed: Agreement) -> pd.DataFrame:
@@ -92,14 +91,9 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     Columns include Kendall's tau, the number of ranked words, and the largest tau that chance can explain. Another
     column says whether the two methods rank the same word first.
     """
-    rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
-    names = np.array([title(method) for method in agreed.methods], dtype=object)
     return pd.DataFrame(
         {
-            "method": names[rows],
-            "other method": names[columns],
-            "row": rows + 1,
-            "column": columns + 1,
+            **pair_columns(agreed.methods),
             "tau": agreed.tau.ravel(),
             "n": len(agreed.columns),
             "chance": agreed.chance,
@@ -109,7 +103,7 @@ def pair_table(agreed: Agreement) -> pd.DataFrame:
     )
 
 
-def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequence[Attribution]) -> str:
+def describe_conclusions(question: AttributionQuestion, agreed: Agreement, scored: Sequence[Attribution]) -> str:
     """Return Markdown that says which conclusions the methods' agreement allows, and which it does not."""
     upper = np.triu_indices(len(agreed.methods), k=1)
     beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
@@ -120,21 +114,21 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
         + (f", {opposed} in more or less the reverse order" if opposed else "")
         + f"; the order of the other {len(taus) - alike - opposed} could be chance."
     ]
-    measured = next((each for each in found if each.method == "erasure"), None)
-    if measured is not None:
-        scores = measured.source[0]
+    erasure = next((each for each in scored if each.method == "erasure"), None)
+    if erasure is not None:
+        scores = erasure.source[0]
         best = max(agreed.columns, key=lambda column: scores[column])
         if scores[best] > 0:
             same = sum(
                 max(agreed.columns, key=lambda column, each=each: each.source[0][column]) == best
-                for each in found
-                if each is not measured
+                for each in scored
+                if each is not erasure
             )
             measure = "the difference of the log-probabilities" if question.other else "the log-probability"
             parts.append(
-                f"**What you may conclude:** without **{shown(question.source_labels[best])}**, {measure} of "
+                f"**What you may conclude:** without **{label_markdown(question.source_labels[best])}**, {measure} of "
                 f"{question.explained} is {scores[best]:.2f} nats lower, a larger drop than without any other {size}. "
-                f"That was measured, and {same} of the {len(found) - 1} other methods rank the same one first."
+                f"That was measured, and {same} of the {len(scored) - 1} other methods rank the same one first."
             )
         else:
             parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
@@ -146,10 +140,10 @@ def what_follows(question: AttributionQuestion, agreed: Agreement, found: Sequen
     return "\n\n".join(parts)
 
 
-def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[Attribution]) -> None:
+def _show_deletion(reading: Reading, question: AttributionQuestion, scored: Sequence[Attribution]) -> None:
     st.subheader("Delete the words in a method's order", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        methods: list[Method] = [each.method for each in found]
+        methods: list[Method] = [each.method for each in scored]
         params = session.params(MatteredParams)
         chosen: Method = params.method if params.method in methods else methods[-1]
         st.selectbox(
@@ -172,7 +166,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         method: DeletionRun(AttributionRun(reading.run, method, (question.target,), question.words), question.ranked)
         for method in listed
     }
-    experiment = carry(reading.runs, **runs)
+    experiment = embed_experiment(reading.runs, **runs)
     curves: dict[Method, DeletionCurves] = {method: reading.runs.get(run) for method, run in runs.items()}
     picture, numbers = st.columns([6, 5], gap="large")
     with picture:
@@ -183,7 +177,7 @@ def _deletion(reading: Reading, question: AttributionQuestion, found: Sequence[A
         )
     with numbers:
         table = area_table(curves)
-        st.markdown(describe_faithful(chosen, curves[chosen]))
+        st.markdown(describe_faithfulness(chosen, curves[chosen]))
         show_table(table, "mattered_areas", digits=2)
         st.caption(
             "An area is the mean height of a curve, in nats. “Below random” says how much lower the method's curve is "
@@ -198,13 +192,17 @@ def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
     """Return all deletion curves as a table with one row per point."""
     rows = []
     for method, each in curves.items():
-        listed = [(BEST, each.best_first), (WORST, each.worst_first)]
-        for order, curve in [*listed, *((f"{RANDOM} {draw + 1}", curve) for draw, curve in enumerate(each.random))]:
+        for order, curve in _orders(each):
             rows += [
                 {"method": title(method), "unit": "nats", "order": order, "deleted": gone, "score": float(score)}
                 for gone, score in enumerate(curve)
             ]
     return pd.DataFrame(rows)
+
+
+def _orders(curves: DeletionCurves) -> list[tuple[str, np.ndarray]]:
+    random = [(f"{RANDOM} {draw}", curve) for draw, curve in enumerate(curves.random, 1)]
+    return [(BEST, curves.best_first), (WORST, curves.worst_first), *random]
 
 
 def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
@@ -226,46 +224,18 @@ def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
 
 def deletion_chart(curves: DeletionCurves, question: AttributionQuestion) -> alt.LayerChart:
     """Return a chart of one method's two deletion curves, with a band for the curves of random orders."""
-    steps = np.arange(len(curves.best_first))
-    lines = pd.concat(
-        [
-            pd.DataFrame({"deleted": steps, "score": curve, "order": name})
-            for name, curve in ((BEST, curves.best_first), (WORST, curves.worst_first))
-        ]
+    steps = range(len(curves.best_first))
+    return against_random(
+        pd.concat([pd.DataFrame({"deleted": steps, "value": each, "order": name}) for name, each in _orders(curves)]),
+        "deleted",
+        {BEST: SECOND, WORST: FIRST},
+        title=f"{question.source_size}s deleted",
+        unit="difference of log-probabilities, nats" if question.other else "log-probability, nats",
+        point=True,
     )
-    band = pd.DataFrame(
-        {
-            "deleted": steps,
-            "low": curves.random.min(axis=0),
-            "high": curves.random.max(axis=0),
-            "mean": curves.random.mean(axis=0),
-        }
-    )
-    x = alt.X("deleted:Q", title=f"{question.source_size}s deleted", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
-    y_title = "difference of log-probabilities, nats" if question.other else "log-probability, nats"
-    y = alt.Y("score:Q", title=y_title, axis=alt.Axis(**AXIS), scale=alt.Scale(zero=False))
-    shade = (
-        alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q")
-    )
-    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=y_title))
-    curve = (
-        alt.Chart(lines)
-        .mark_line(point=True, strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "order:N",
-                scale=alt.Scale(domain=[BEST, WORST], range=[SECOND, FIRST]),
-                legend=alt.Legend(title="grey: random orders", **LEGEND),
-            ),
-            tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
-        )
-    )
-    return layered(shade, middle, curve, height=340)
 
 
-def describe_faithful(method: Method, curves: DeletionCurves) -> str:
+def describe_faithfulness(method: Method, curves: DeletionCurves) -> str:
     """Return Markdown that says whether a method's deletion order lowers the score more than random orders do."""
     below = curves.below_random
     if below.min() > 0:
@@ -275,7 +245,7 @@ def describe_faithful(method: Method, curves: DeletionCurves) -> str:
     else:
         verdict = f"does no better than {len(below)} random orders could"
     return (
-        f"In the order of **{title(method)}** the curve {verdict}. From "
-        f"{typeset(curves.best_first[0])} it goes to {typeset(curves.best_first[1])} with the first deletion and to "
-        f"{typeset(curves.best_first[-1])} with the last."
+        f"In the order of **{title(method)}** the curve {verdict}. From {typeset(curves.best_first[0])} it goes to "
+        f"{typeset(curves.best_first[1])} with the first deletion and to {typeset(curves.best_first[-1])} with the "
+        "last."
     )

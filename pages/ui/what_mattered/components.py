@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
+from pages.ui.charts.matrix import AXIS, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
-from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
+from pages.ui.components.experiment import embed_experiment
+from pages.ui.heads.kinds import head_markdown_link, open_button, show_heads_chart
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
@@ -32,7 +33,7 @@ from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
 # Maximum number of bars, on the page and in lecture mode, unless the user asks for all.
-LARGEST, LARGE = 20, 10
+LARGEST, LARGEST_IN_LECTURE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
@@ -43,19 +44,24 @@ def show_components(reading: Reading) -> None:
         st.info("Only in a pre-norm model does each component add to the logits directly; this model is post-norm.")
         return
     question = pick_question(reading)
-    experiment = carry(reading.runs, run := DirectLogitsRun(reading.run, question.target))
-    found = reading.runs.get(run)
-    table = component_table(found)
-    st.markdown(describe_who(question, found, table, named=linked_component), help=explain("logit", "head"))
-    shown = session.params(MatteredParams).components
+    experiment = embed_experiment(reading.runs, run := DirectLogitsRun(reading.run, question.target))
+    contributions = reading.runs.get(run)
+    table = component_table(contributions)
+    st.markdown(
+        describe_components(question, contributions, table, component_name=linked_component),
+        help=explain("logit", "head"),
+    )
+    shows_all = session.params(MatteredParams).components
     st.toggle(f"All {len(table)} components", **bind(MatteredParams, "components"))
     first = table.iloc[0]
     with main_figure(
         f"Who wrote {question.explained}? {markdown(reading.trace.source_text)}",
         f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
-        chart_of_heads(
-            lambda large: component_chart(table if shown else largest(table, LARGE if large else LARGEST)),
+        show_heads_chart(
+            lambda large: component_chart(
+                table if shows_all else largest(table, LARGEST_IN_LECTURE if large else LARGEST)
+            ),
             None,
             "mattered_bars",
             "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
@@ -78,7 +84,7 @@ def show_components(reading: Reading) -> None:
     )
 
 
-def component_table(found: DirectLogits) -> pd.DataFrame:
+def component_table(contributions: DirectLogits) -> pd.DataFrame:
     """Return a table with one row per component, largest score first.
 
     Returns:
@@ -86,7 +92,7 @@ def component_table(found: DirectLogits) -> pd.DataFrame:
         1-based. For a component that is not a head, the kind is empty, and layer and head are 0.
     """
     rows = []
-    for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
+    for component, score in zip(contributions.components, contributions.scores[0].tolist(), strict=True):
         kind = KINDS_OF_HEADS.get(component.kind, "")
         rows.append(
             {
@@ -120,19 +126,15 @@ def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
 
 def component_chart(table: pd.DataFrame) -> alt.Chart:
     """Return a bar chart of a `component_table`. Clicking a bar selects its kind, layer and head as PICK."""
-    drawn = table.assign(at=range(1, len(table) + 1))
+    bars = table.assign(at=range(1, len(table) + 1))
     axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
     return (
-        alt.Chart(drawn)
+        alt.Chart(bars)
         .mark_bar(cursor="pointer")
         .encode(
             y=alt.Y("at:O", title=None, axis=axis),
             x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
-            color=alt.Color(
-                "group:N",
-                scale=alt.Scale(domain=list(GROUPS), range=_colours()),
-                legend=alt.Legend(title=None, columns=3, symbolLimit=0, **LEGEND),
-            ),
+            color=series_colour("group", _colours(), columns=3, symbolLimit=0),
             tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
         )
         .add_params(alt.selection_point(name=PICK, fields=["kind", "layer", "head"], toggle=False), names)
@@ -144,34 +146,38 @@ def linked_component(row: Any) -> str:
     """Return Markdown for the component in a row of a `component_table`; a head becomes a link."""
     if not row.kind:
         return f"**{row.component}**"
-    return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
+    return head_markdown_link(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
 
 
-def describe_who(
+def describe_components(
     question: AttributionQuestion,
-    found: DirectLogits,
+    contributions: DirectLogits,
     table: pd.DataFrame,
     *,
-    named: Callable[[Any], str] = lambda row: f"**{row.component}**",
+    component_name: Callable[[Any], str] = lambda row: f"**{row.component}**",
 ) -> str:
     """Return Markdown that states the sum of all contributions, and names the largest and the most negative one.
 
     Args:
-        named: returns the name of a row's component.
+        component_name: returns the name of a row's component.
     """
     what = (
         "difference of the logits"
         if question.other
         else ("logit" if len(question.target.positions) == 1 else "sum of the logits")
     )
-    total, summed = float(found.logits[0]), float(table.score.sum())
+    total, summed = float(contributions.logits[0]), float(table.score.sum())
     groups = table.groupby("group").score.sum().sort_values(ascending=False)
     first, last = table.iloc[0], table.iloc[-1]
     return (
         f"{question.explained[0].upper()}{question.explained[1:]}: the {len(table)} components add up to "
         f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The most for "
-        f"it comes from {named(first)} ({typeset(first.score, '+.2f')})"
-        + (f", the most against it from {named(last)} ({typeset(last.score, '+.2f')})" if last.score < 0 else "")
+        f"it comes from {component_name(first)} ({typeset(first.score, '+.2f')})"
+        + (
+            f", the most against it from {component_name(last)} ({typeset(last.score, '+.2f')})"
+            if last.score < 0
+            else ""
+        )
         + ". By kind: "
         + ", ".join(f"{name} {typeset(score, '+.2f')}" for name, score in groups.items())
         + "."
@@ -184,8 +190,8 @@ def component_title(component: Component) -> str:
         return component.kind
     layer = component.layer + 1
     if component.head is None:
-        return f"{_called(component.kind)}, layer {layer}"
-    return f"{_called(component.kind)}, layer {layer}, head {component.head + 1}"
+        return f"{_kind_name(component.kind)}, layer {layer}"
+    return f"{_kind_name(component.kind)}, layer {layer}, head {component.head + 1}"
 
 
 def _group(component: Component) -> str:
@@ -193,15 +199,15 @@ def _group(component: Component) -> str:
         return GROUPS[0]
     if component.kind.endswith("bias"):
         return "bias"
-    return _called(component.kind)
+    return _kind_name(component.kind)
 
 
-def _called(kind: str) -> str:
+def _kind_name(kind: str) -> str:
     """Return the display name of a decoder component's kind; the pages call self-attention masked attention."""
-    called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
-    return called.replace("self-attention", "masked attention")
+    name = kind.removesuffix(" head").replace("cross-attention", "cross attention")
+    return name.replace("self-attention", "masked attention")
 
 
-def _colours() -> list[str]:
-    blue, orange, green, pink, *_, grey, _ = PALETTE["heads"]
-    return [pink, blue, orange, green, PALETTE["heads"][4], grey]
+def _colours() -> dict[str, str]:
+    blue, orange, green, pink, bias, _, grey, _ = PALETTE["heads"]
+    return dict(zip(GROUPS, (pink, blue, orange, green, bias, grey), strict=True))

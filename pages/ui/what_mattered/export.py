@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.ui.charts.saving import save_tables
+from pages.ui.charts.downloads import save_tables
 from pages.ui.components.experiment import experiment_buttons
 from pages.ui.reading.sentence import Reading
 from pages.ui.what_mattered.question import AttributionQuestion
@@ -41,7 +41,7 @@ def save_buttons(
         run_facts(reading.trace, reading.translator.version, question),
         {"numbers": table, **further},
         rows=with_baselines(table),
-        noted={"baselines": BASELINES},
+        extra_facts={"baselines": BASELINES},
     ):
         experiment_buttons(reading.runs, experiment, name)
 

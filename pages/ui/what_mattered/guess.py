@@ -14,7 +14,7 @@ from pages.ui.bets.offer import show_bet
 from pages.ui.charts.matrix import AXIS, labelled_axis
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.bets import BetParams
@@ -25,9 +25,9 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import has_scores, title
-from pages.ui.what_mattered.missing_word import ASKS, MIN_WORDS
-from pages.ui.what_mattered.question import is_long, shown, source_columns
-from pages.ui.what_mattered.words import slow_choice
+from pages.ui.what_mattered.missing_word import MIN_WORDS, QUESTION_TEXT
+from pages.ui.what_mattered.question import is_long, label_markdown, source_columns
+from pages.ui.what_mattered.words import show_slow_choice
 from transformer.analysis.words import Group
 from transformer.attribution.attribution import METHODS, Attribution, Method, whole_sentence
 from transformer.errors import TextError
@@ -35,14 +35,14 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
-PAGE, YOU = "what_mattered", "you"
-QUESTION = f"**{ASKS}**"
+PAGE, USER = "what_mattered", "you"
+QUESTION = f"**{QUESTION_TEXT}**"
 # Column widths in pixels that let a projector show all columns.
 WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
 
 
 @dataclass(frozen=True)
-class Typed:
+class Retyping:
     """The result of retyping the sentence without one word.
 
     Attributes:
@@ -66,25 +66,27 @@ def show_guess(reading: Reading) -> None:
         return
     params, answer = session.params(MatteredParams), session.params(BetParams).on(PAGE)
     with main_figure(QUESTION, markdown(trace.source_text), when=not answer):
-        chosen = show_bet(PAGE, reading, opened=True)
-    slow_choice(reading)
+        choice = show_bet(PAGE, reading, opened=True)
+    show_slow_choice(reading)
     if not answer:
         return
     later = is_long(trace) and not params.slow
-    listed: list[Method] = [method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)]
-    whole = (whole_sentence(trace),)
-    runs = {method: AttributionRun(reading.run, method, whole, words=True) for method in listed}
-    experiment, found = carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
-    guessed = None if chosen is None else ranked[chosen]
-    answers = who_named(found, ranked, guessed)
-    measured = next(each for each in found if each.method == "erasure").source[0]
-    typed = {column: _typed_without(reading, groups[column]) for column in answers}
-    table = answer_table(answers, labels, measured, ranked, typed)
-    st.markdown(describe_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"))
+    methods: list[Method] = [
+        method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)
+    ]
+    targets = (whole_sentence(trace),)
+    runs = {method: AttributionRun(reading.run, method, targets, words=True) for method in methods}
+    experiment, attributions = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
+    guessed = None if choice is None else ranked[choice]
+    answers = named_by(attributions, ranked, guessed)
+    costs = next(attribution for attribution in attributions if attribution.method == "erasure").source[0]
+    typed = {column: _retype_without(reading, groups[column]) for column in answers}
+    table = answer_table(answers, labels, costs, ranked, typed)
+    st.markdown(describe_winner(answers, labels, costs, ranked, typed), help=explain("log-probability", "nats"))
     show_table(table, "mattered_answers", digits=2, wrapped=WIDTHS)
-    with main_figure(QUESTION, describe_winner(answers, labels, measured, ranked, typed).partition(":")[0]):
+    with main_figure(QUESTION, describe_winner(answers, labels, costs, ranked, typed).partition(":")[0]):
         show_altair(
-            fall_chart(measured, ranked, labels, guessed),
+            decrease_chart(costs, ranked, labels, guessed),
             key="mattered_falls",
             alt=f"For every {reading.languages.source.name} word: by how much the translation's log-probability falls "
             "when the word is hidden.",
@@ -106,38 +108,38 @@ def show_guess(reading: Reading) -> None:
             {
                 "number": [column + 1 for column in ranked],
                 "word": [labels[column] for column in ranked],
-                "falls by": [float(measured[column]) for column in ranked],
+                "falls by": [float(costs[column]) for column in ranked],
                 "unit": "nats",
             }
         ),
     )
 
 
-def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
+def named_by(attributions: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
     """Return the source columns that the user or a method picked, each with the names of those who picked it."""
-    answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
-    for each in found:
-        if has_scores(each):
-            best = max(ranked, key=lambda column: each.source[0][column])
-            answers.setdefault(best, []).append(title(each.method))
+    answers: dict[int, list[str]] = {} if guessed is None else {guessed: [USER]}
+    for attribution in attributions:
+        if has_scores(attribution):
+            best = max(ranked, key=lambda column: attribution.source[0][column])
+            answers.setdefault(best, []).append(title(attribution.method))
     return answers
 
 
 def answer_table(
     answers: Mapping[int, Sequence[str]],
     labels: Sequence[str],
-    measured: np.ndarray,
+    costs: np.ndarray,
     ranked: Sequence[int],
-    typed: Mapping[int, Typed],
+    typed: Mapping[int, Retyping],
 ) -> pd.DataFrame:
     """Return a table with one row per picked word, sorted by how much hiding the word changes the translation."""
-    places = _places(measured, ranked)
+    places = _ranks(costs, ranked)
     return pd.DataFrame(
         [
             {
                 "word": labels[column],
                 "named by": ", ".join(answers[column]),
-                "hidden: falls by, nats": float(measured[column]),
+                "hidden: falls by, nats": float(costs[column]),
                 "place": f"{places[column]} of {len(ranked)}",
                 "typed without it, the model writes": typed[column].translation,
                 "typed: falls by, nats": np.nan if typed[column].fall is None else typed[column].fall,
@@ -150,43 +152,45 @@ def answer_table(
 def describe_winner(
     answers: Mapping[int, Sequence[str]],
     labels: Sequence[str],
-    measured: np.ndarray,
+    costs: np.ndarray,
     ranked: Sequence[int],
-    typed: Mapping[int, Typed],
+    typed: Mapping[int, Retyping],
 ) -> str:
     """Return Markdown that says which word is the right answer, who picked it, and how the user's word compares."""
-    places = _places(measured, ranked)
+    places = _ranks(costs, ranked)
     best = min(places, key=lambda column: places[column])
-    right = [name for name in answers.get(best, ()) if name != YOU]
+    right = [name for name in answers.get(best, ()) if name != USER]
     parts = [
-        f"When **{shown(labels[best])}** is hidden, the translation changes most: its log-probability falls by "
-        f"{measured[best]:.2f} nats. {', '.join(right) or 'No method'} picked it."
+        f"When **{label_markdown(labels[best])}** is hidden, the translation changes most: its log-probability falls "
+        "by "
+        f"{costs[best]:.2f} nats. {', '.join(right) or 'No method'} picked it."
     ]
-    guessed = next((column for column, names in answers.items() if YOU in names), None)
+    guessed = next((column for column, names in answers.items() if USER in names), None)
     if guessed is not None and guessed != best:
         parts.append(
-            f"Your word, **{shown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
-            f"({measured[guessed]:.2f} nats)."
+            f"Your word, **{label_markdown(labels[guessed])}**, is number {places[guessed]} of {len(ranked)} "
+            f"({costs[guessed]:.2f} nats)."
         )
     falls = {column: each.fall for column, each in typed.items() if each.fall is not None}
     if falls:
         worst = max(falls, key=lambda column: falls[column])
         parts.append(
-            f"Of the words that were picked, retyping the sentence without **{shown(labels[worst])}** costs most: "
+            f"Of the words that were picked, retyping the sentence without **{label_markdown(labels[worst])}** costs "
+            "most: "
             f"{falls[worst]:.2f} nats."
         )
     return " ".join(parts)
 
 
-def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
+def decrease_chart(costs: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
     """Return a bar chart with one bar per word, largest decrease first; the user's word has a different colour."""
-    order = sorted(ranked, key=lambda column: -measured[column])
+    order = sorted(ranked, key=lambda column: -costs[column])
     table = pd.DataFrame(
         {
             "at": range(1, len(order) + 1),
             "word": [labels[column] for column in order],
-            "fall": [float(measured[column]) for column in order],
-            "ink": [SECOND if column == guessed else FIRST if measured[column] > 0 else MASKED for column in order],
+            "fall": [float(costs[column]) for column in order],
+            "ink": [SECOND if column == guessed else FIRST if costs[column] > 0 else MASKED for column in order],
         }
     )
     axis, names = labelled_axis("word_labels", table.word.tolist(), labelLimit=140)
@@ -208,22 +212,22 @@ def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str
     )
 
 
-def without(trace: Trace, group: Group) -> str:
+def text_without(trace: Trace, group: Group) -> str:
     """Return the sentence without the word at a group of token positions."""
     spans = [token.span for token in (trace.source_tokens[position] for position in group) if token.span is not None]
     return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
 
 
-def _typed_without(reading: Reading, group: Group) -> Typed:
-    text, before = without(reading.trace, group), reading.trace
+def _retype_without(reading: Reading, group: Group) -> Retyping:
+    text, before = text_without(reading.trace, group), reading.trace
     try:
-        own = reading.runs.get(TraceRun(text))
+        retyped = reading.runs.get(TraceRun(text))
         again = reading.runs.get(TraceRun(text, before.target_text))
     except TextError:
-        return Typed(text, "", None)
-    return Typed(text, own.target_text, float(before.log_probs.sum() - again.log_probs.sum()))
+        return Retyping(text, "", None)
+    return Retyping(text, retyped.target_text, float(before.log_probs.sum() - again.log_probs.sum()))
 
 
-def _places(measured: np.ndarray, ranked: Sequence[int]) -> dict[int, int]:
-    order = sorted(ranked, key=lambda column: -measured[column])
+def _ranks(costs: np.ndarray, ranked: Sequence[int]) -> dict[int, int]:
+    order = sorted(ranked, key=lambda column: -costs[column])
     return {column: place for place, column in enumerate(order, start=1)}

@@ -13,21 +13,21 @@ def title(method: Method) -> str:
     return METHODS[method].title
 
 
-def unit_and_sum(found: Attribution) -> str:
+def unit_and_sum(attribution: Attribution) -> str:
     """Describe the unit of a method's scores for the first target, and what the scores add up to."""
-    properties, total = METHODS[found.method], float(found.total[0])
+    properties, total = METHODS[attribution.method], float(attribution.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
     if properties.adds_up == "separately":
         return "shares; each side adds up to 1"
-    if not found.remainders:
+    if not attribution.remainders:
         adds = f"adds up to {typeset(total)}"
-        off = float(found.error()[0])
+        off = float(attribution.error()[0])
         return f"{properties.unit}s; {adds}" if properties.unit == "share" else f"{properties.unit}; {adds} ± {off:.2f}"
-    rest = sum(float(part[0]) for part in found.remainders.values())
+    rest = sum(float(part[0]) for part in attribution.remainders.values())
     return f"{properties.unit}; {typeset(total - rest)}, with biases {typeset(total)}"
 
 
-def has_scores(found: Attribution) -> bool:
+def has_scores(attribution: Attribution) -> bool:
     """Return whether the method has a score for every source column."""
-    return bool(np.isfinite(found.source[0]).all())
+    return bool(np.isfinite(attribution.source[0]).all())

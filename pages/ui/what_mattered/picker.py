@@ -12,45 +12,46 @@ from pages.ui.state.bind import bind, key_for, preset, when_chosen
 from pages.ui.text.glossary import explain
 from pages.ui.what_mattered.question import (
     AttributionQuestion,
-    ask,
     candidates,
+    default_group,
     explained_group,
-    shown,
-    spoken,
-    spoken_labels,
-    telling_group,
+    group_labels,
+    is_long,
+    label_markdown,
+    question_of,
+    word_groups,
 )
 from transformer.analysis.words import Group
 from transformer.running.runs.attribution import AttributionRun
 
-EXPLAINED = "mattered_word"
+WORD_KEY = "mattered_word"
 
 
 def pick_question(reading: Reading) -> AttributionQuestion:
     """Show a button for each translated word and a menu of other candidates, and return the attribution question."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.tokens
-    chosen = explained_group(trace, params) or _telling(reading, words=words)
-    groups = {group[0] + 1: group for group in spoken(trace, words=words)}
-    asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
+    word = explained_group(trace, params) or _default_word(reading, words=words)
+    groups = {group[0] + 1: group for group in word_groups(trace, words=words)}
+    option = WHOLE if params.explained == WHOLE else str(word[0] + 1)
 
-    names = map(shown, spoken_labels(trace, tuple(groups.values()), words=words))
+    names = map(label_markdown, group_labels(trace, tuple(groups.values()), words=words))
     labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
         "What mattered for",
         list(labels),
         format_func=labels.__getitem__,
         required=True,
-        key=preset(EXPLAINED, asked),
-        on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
+        key=preset(WORD_KEY, option),
+        on_change=when_chosen(WORD_KEY, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
         help="Each button is a step of the model. Choose one to explain the word written there.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if asked != WHOLE:
-            _pick_other(reading, groups[int(asked)])
+        if option != WHOLE:
+            _pick_other(reading, groups[int(option)])
         st.toggle("Tokens instead of words", help=explain("token"), **bind(MatteredParams, "tokens"))
-    question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
-    if question.other and len(groups[int(asked)]) > 1:
+    question = question_of(trace, reading.translator.tokenizer, params, word, reading.languages)
+    if question.other and len(groups[int(option)]) > 1:
         st.caption("Candidates are single tokens, so only the first token of the word is compared.")
     return question
 
@@ -78,8 +79,12 @@ def _pick_other(reading: Reading, group: Group) -> None:
     )
 
 
-def _telling(reading: Reading, *, words: bool) -> Group:
-    """Return the word to explain by default: the first on which attention weights and ALTI+ disagree."""
-    tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
+def _default_word(reading: Reading, *, words: bool) -> Group:
+    """Return the word that the page explains at first: one on which attention weights disagree with a measurement.
+
+    A long sentence is not measured: ALTI+ takes the place of erasure.
+    """
+    methods = ("weights", "alti" if is_long(reading.trace) else "erasure")
+    tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in methods]
     first = (scores.argmax(axis=1) for scores in tops)
-    return telling_group(reading.trace, *first, words=words)
+    return default_group(reading.trace, *first, words=words)

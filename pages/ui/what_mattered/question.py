@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention_atlas.browser.labels import disambiguated
-from attention_atlas.browser.token_labels import bare, entry_label, group_label
+from attention_atlas.browser.labels import disambiguate
+from attention_atlas.browser.token_labels import entry_label, group_label, label_without_space
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group, groups_of, has_word
@@ -18,7 +18,7 @@ from transformer.text.vocabulary import Symbols, Vocabulary
 from transformer.values.trace import Trace
 
 # If the source and the translation together have more tokens than this, slow methods run only on request.
-LONG = 60
+LONG_TEXT = 60
 
 
 @dataclass(frozen=True)
@@ -63,49 +63,49 @@ class AttributionQuestion:
         """A Markdown description of the explained prediction."""
         if not self.name:
             return "the whole translation"
-        return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
+        return f"**{label_markdown(self.name)}**" + (f" and not **{label_markdown(self.other)}**" if self.other else "")
 
 
-def shown(label: str) -> str:
+def label_markdown(label: str) -> str:
     """Return a token label as Markdown, without the mark for a leading space."""
-    return markdown(bare(label))
+    return markdown(label_without_space(label))
 
 
-def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
+def word_groups(trace: Trace, *, words: bool) -> tuple[Group, ...]:
     """Return each predicted word or token as a group of positions in `trace.predicted_tokens`."""
     return groups_of(trace.predicted_tokens, trace.target_text, words=words)
 
 
-def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
+def group_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
     """Return unique labels for groups of predicted tokens."""
     tokens = ([trace.predicted_tokens[position] for position in group] for group in groups)
-    return disambiguated(group_label(each, trace.target_text, words=words) for each in tokens)
+    return disambiguate(group_label(token, trace.target_text, words=words) for token in tokens)
 
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
     """Return the source columns' token positions, their unique labels, and the indices of non-special columns."""
     groups, _ = token_groups(trace, words=words)
     tokens = [[trace.source_tokens[position] for position in group] for group in groups]
-    labels = tuple(disambiguated(group_label(group, trace.source_text, words=words) for group in tokens))
+    labels = tuple(disambiguate(group_label(group, trace.source_text, words=words) for group in tokens))
     return groups, labels, tuple(column for column, group in enumerate(tokens) if not group[0].special)
 
 
-def ask(
-    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
+def question_of(
+    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, word: Group, languages: Languages
 ) -> AttributionQuestion:
     """Return the attribution question for the page's settings.
 
     Args:
-        chosen: the token positions of the word to explain if the user's choice does not exist.
+        word: the token positions of the word to explain if the user's choice does not exist.
         languages: the model's languages.
     """
     words = not params.tokens
     source, source_labels, ranked = source_columns(trace, words=words)
-    group = explained_group(trace, params) or chosen
-    whole = params.explained == WHOLE
-    other = candidate_asked(trace, tokenizer.symbols, params, group) if not whole else NOTHING
-    target = whole_sentence(trace) if whole else Target(group)
-    groups = named = spoken(trace, words=words)
+    group = explained_group(trace, params) or word
+    is_whole = params.explained == WHOLE
+    other = chosen_candidate(trace, tokenizer.symbols, params, group) if not is_whole else NOTHING
+    target = whole_sentence(trace) if is_whole else Target(group)
+    groups = named = word_groups(trace, words=words)
     if other != NOTHING:
         # A candidate replaces a single token, so the question is about the word's first
         # token, which determines the word.
@@ -115,14 +115,14 @@ def ask(
     prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
     return AttributionQuestion(
         target=target,
-        name="" if whole else spoken_labels(trace, named, words=words)[groups.index(group)],
+        name="" if is_whole else group_labels(trace, named, words=words)[groups.index(group)],
         other="" if other == NOTHING else entry_label(tokenizer, other),
         words=words,
         source=source,
         prefix=prefix,
         source_labels=source_labels,
         prefix_labels=tuple(
-            disambiguated(
+            disambiguate(
                 group_label([trace.target_tokens[position] for position in each], trace.target_text, words=words)
                 for each in prefix
             )
@@ -137,25 +137,25 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
     if params.explained in ("", WHOLE):
         return None
     position = int(params.explained) - 1
-    return next((group for group in spoken(trace, words=not params.tokens) if position in group), None)
+    return next((group for group in word_groups(trace, words=not params.tokens) if position in group), None)
 
 
-def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
+def chosen_candidate(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
     """Return the ID of the candidate to compare with; NOTHING if the user has not chosen a valid one."""
-    taken = trace.predicted_tokens[group[0]].id
-    listed = candidates(trace, symbols, group)
-    return NOTHING if params.against == taken or params.against not in listed else params.against
+    written_id = trace.predicted_tokens[group[0]].id
+    others = candidates(trace, symbols, group)
+    return NOTHING if params.against == written_id or params.against not in others else params.against
 
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
     """Return the token IDs and probabilities of other candidates for a word's first token, most likely first."""
-    taken, position = trace.predicted_tokens[group[0]].id, group[0]
-    listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
-    left_out = symbols.never_predicted | {taken}
-    return {token: float(np.exp(log_prob)) for token, log_prob in listed if token not in left_out}
+    written_id, position = trace.predicted_tokens[group[0]].id, group[0]
+    stored = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
+    left_out = symbols.never_predicted | {written_id}
+    return {token: float(np.exp(log_prob)) for token, log_prob in stored if token not in left_out}
 
 
-def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
+def default_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
     """Return the first word for which two methods put different columns first, or else the least certain word.
 
     Args:
@@ -163,14 +163,14 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
         words: whether to group tokens into words.
     """
     groups = [
-        group for group in spoken(trace, words=words) if has_word(group, trace.predicted_tokens, trace.target_text)
+        group for group in word_groups(trace, words=words) if has_word(group, trace.predicted_tokens, trace.target_text)
     ]
     differing = [group for group in groups if tops[group[0]] != others[group[0]]]
     if differing:
         return differing[0]
-    return max(groups or spoken(trace, words=words), key=lambda group: trace.entropy[group[0]])
+    return max(groups or word_groups(trace, words=words), key=lambda group: trace.entropy[group[0]])
 
 
 def is_long(trace: Trace) -> bool:
     """Return whether slow methods run only on request, because the sentence is long."""
-    return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG
+    return len(trace.source_tokens) + len(trace.predicted_tokens) > LONG_TEXT

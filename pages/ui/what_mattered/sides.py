@@ -10,11 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.token_labels import token_label
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import AXIS, label_positions, labelled_axis
 from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.series import series_colour
 from pages.ui.charts.tables import show_numbers
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.decoding import DecodingParams
@@ -26,7 +27,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import title
 from pages.ui.what_mattered.question import is_long
-from pages.ui.what_mattered.words import slow_choice
+from pages.ui.what_mattered.words import show_slow_choice
 from transformer.attribution.attribution import Attribution, Method
 from transformer.errors import AtlasError
 from transformer.running.runs.attribution import AttributionRun
@@ -47,15 +48,15 @@ HALF = 0.5
 
 def show_sides(reading: Reading) -> None:
     """Show the source share at every step, and controls that force a wrong beginning of the translation."""
-    slow_choice(reading)
+    show_slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
-    listed = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
-    runs = {method: AttributionRun(reading.run, method) for method in listed}
-    experiment, found = carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
-    source, target = (each.name for each in reading.languages)
-    table = share_table(reading.trace, found)
-    st.markdown(describe_sides(reading.trace, found, reading.languages))
-    shares = found[0].source_share()
+    methods = [method for method in METHODS_SHOWN if not (later and method == "erasure")]
+    runs = {method: AttributionRun(reading.run, method) for method in methods}
+    experiment, attributions = embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
+    source, target = (language.name for language in reading.languages)
+    table = share_table(reading.trace, attributions)
+    st.markdown(describe_sides(reading.trace, attributions, reading.languages))
+    shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
@@ -76,12 +77,12 @@ def show_sides(reading: Reading) -> None:
         "it counts half of every layer, so its share is the same at every step."
     )
     if reading.languages.target.name == LANGUAGES.target.name:
-        _wrong_beginning(reading)
+        _show_wrong_beginning(reading)
     show_numbers(table, "mattered_side_numbers", digits=4)
     save_buttons(reading, experiment, None, table, "source_share")
 
 
-def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
+def share_table(trace: Trace, attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a table of source shares, from 0 to 1, with one row per step and method."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
     return pd.concat(
@@ -90,11 +91,11 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
                 {
                     "step": range(1, len(tokens) + 1),
                     "token": tokens,
-                    "method": title(each.method),
-                    "share": each.source_share(),
+                    "method": title(attribution.method),
+                    "share": attribution.source_share(),
                 }
             )
-            for each in found
+            for attribution in attributions
         ],
         ignore_index=True,
     )
@@ -103,7 +104,9 @@ def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
 def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
     """Return a line chart of a `share_table`; `source` is the name of the source language."""
     tokens = [token_label(token, trace.target_text) for token in trace.predicted_tokens]
-    axis, names = labelled_axis("step_labels", tokens, values=thinned(tokens), labelAngle=-60, labelAlign="right")
+    axis, names = labelled_axis(
+        "step_labels", tokens, values=label_positions(tokens), labelAngle=-60, labelAlign="right"
+    )
     lines = (
         alt.Chart(table)
         .mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5)
@@ -115,22 +118,18 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(**{**AXIS, "format": "%"}),
             ),
-            color=alt.Color(
-                "method:N",
-                scale=alt.Scale(domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]),
-                legend=alt.Legend(title=None, **LEGEND),
-            ),
+            color=series_colour("method", dict(zip(map(title, METHODS_SHOWN), PALETTE["heads"][:3], strict=True))),
             tooltip=["step:O", "token:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
         )
     )
     half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)
+    return layer_charts(lines.add_params(names), half.encode(y="share:Q"), height=360)
 
 
-def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
-    """Return Markdown that names the step with the lowest source share according to the first method in `found`."""
-    source, target = (each.name for each in languages)
-    shares = found[0].source_share()
+def describe_sides(trace: Trace, attributions: Sequence[Attribution], languages: Languages) -> str:
+    """Return Markdown that names the step with the lowest source share by the first method in `attributions`."""
+    source, target = (language.name for language in languages)
+    shares = attributions[0].source_share()
     lowest = int(np.nanargmin(shares))
     read, written = (
         markdown(token_label(tokens[lowest], trace.target_text))
@@ -138,9 +137,9 @@ def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Langua
     )
     leaning = int((shares < HALF).sum())
     return (
-        f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
-        f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where the model "
-        f"writes “**{written}**” after “**{read}**”; "
+        f"According to {title(attributions[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the "
+        f"{source} sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where "
+        f"the model writes “**{written}**” after “**{read}**”; "
         + (
             f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}."
             if leaning
@@ -149,14 +148,14 @@ def describe_sides(trace: Trace, found: Sequence[Attribution], languages: Langua
     )
 
 
-def _wrong_beginning(reading: Reading) -> None:
+def _show_wrong_beginning(reading: Reading) -> None:
     st.subheader("Force a wrong beginning and watch the share fall", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
         st.button(
             "Let the model continue from there",
             icon=":material/edit:",
-            on_click=_force,
+            on_click=_force_beginning,
             args=(reading.runs, reading.trace.source_text),
             key="mattered_force",
         )
@@ -186,7 +185,7 @@ def _token(trace: Trace, step: int) -> str:
     return token_label(trace.predicted_tokens[step], trace.target_text)
 
 
-def _force(runs: CachedRuns, text: str) -> None:
+def _force_beginning(runs: CachedRuns, text: str) -> None:
     """Callback: decode with the chosen beginning forced, and use the new translation on all pages."""
     beginning = st.session_state[BEGINNING]
     forced = (*runs.tokenizer.begin(text), *runs.tokenizer.encode_ids(beginning)[:-1])

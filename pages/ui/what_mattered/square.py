@@ -8,12 +8,19 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
+from pages.ui.charts.layers import layer_charts
 from pages.ui.charts.matrix import LEGEND, labelled_axis
 from pages.ui.charts.palette import DARK, LIGHT, MASKED, diverging
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.methods import title
 from transformer.attribution.attribution import Method
+
+
+def pair_columns(methods: Sequence[Method]) -> dict[str, np.ndarray]:
+    """Return a table's columns that name each pair of methods, and its row and column in the square, from 1."""
+    rows, columns = np.indices((len(methods), len(methods))).reshape(2, -1)
+    names = np.array([title(method) for method in methods], dtype=object)
+    return {"method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1}
 
 
 def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
@@ -30,7 +37,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
         "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
     )
     # The heat map is symmetric, so each pair appears twice.
-    drawn = table.assign(
+    cells_table = table.assign(
         inside=~table["beyond chance"],
         text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
         ink=[
@@ -38,7 +45,7 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
             for tau, beyond in zip(table.tau, table["beyond chance"], strict=True)
         ],
     )
-    base = alt.Chart(drawn).encode(
+    base = alt.Chart(cells_table).encode(
         x=alt.X("column:O", title=None, axis=column_axis),
         y=alt.Y("row:O", title=None, axis=row_axis),
         tooltip=["method:N", "other method:N", alt.Tooltip("text:N", title="tau"), *facts],
@@ -51,9 +58,9 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
     # Omit an empty layer, because a screen reader would announce it as an unnamed image.
-    layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
+    layers = [cells, chance, text] if cells_table.inside.any() else [cells, text]
     return (
-        layered(*layers)
+        layer_charts(*layers)
         .resolve_scale(color="independent")
         .add_params(row_names, column_names)
         .properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})

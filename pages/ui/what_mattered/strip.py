@@ -8,17 +8,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.layers import layered
-from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
-from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, either, sequential
+from pages.ui.charts.layers import layer_charts
+from pages.ui.charts.matrix import LEGEND, label_angle, label_positions, labelled_axis
+from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, conditional_colour, diverging, sequential
 from pages.ui.text.number_format import DECIMALS, typeset
 from pages.ui.what_mattered.methods import has_scores, title, unit_and_sum
-from pages.ui.what_mattered.question import AttributionQuestion, shown
+from pages.ui.what_mattered.question import AttributionQuestion, label_markdown
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.text.languages import Languages
 
-HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
-ROW, AROUND = 42, 190
+NOT_HIDEABLE, UNDECIDED = "cannot be hidden", "nothing comes close"
+ROW, MARGIN = 42, 190
 # Cells contain numbers only if there are at most this many columns.
 MAX_NUMBERS = 22
 # Width of a number in a cell, in pixels, on the page and in lecture mode.
@@ -38,7 +38,7 @@ def side_names(languages: Languages) -> tuple[str, str]:
     return languages.source.name, f"{languages.target.name} so far"
 
 
-def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> pd.DataFrame:
+def strip_table(question: AttributionQuestion, attributions: Sequence[Attribution]) -> pd.DataFrame:
     """Return a table of all scores with one row per cell of the strip.
 
     Returns:
@@ -50,7 +50,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
     """
     source, prefix = side_names(question.languages)
     cells = []
-    for row, each in enumerate(found, start=1):
+    for row, each in enumerate(attributions, start=1):
         properties = METHODS[each.method]
         sides = {source: each.source[0], prefix: each.prefix[0, : len(question.prefix)]}
         most = {side: _largest(scores) for side, scores in sides.items()}
@@ -62,7 +62,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
         for side, scores in sides.items():
             offset = 1 if side == source else len(question.source) + 2
             for number, (score, label) in enumerate(zip(scores.tolist(), labels[side], strict=True)):
-                missing = HIDDEN if properties.measured else UNDECIDED
+                missing = NOT_HIDEABLE if properties.measured else UNDECIDED
                 cells.append(
                     {
                         "method": title(each.method),
@@ -83,7 +83,7 @@ def strip_table(question: AttributionQuestion, found: Sequence[Attribution]) -> 
 
 
 def strip_chart(
-    question: AttributionQuestion, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
+    question: AttributionQuestion, attributions: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
 ) -> alt.LayerChart:
     """Return the strip as a heat map with one row per method and one column per word.
 
@@ -91,7 +91,9 @@ def strip_chart(
         table: the result of `strip_table`.
         large: whether to use lecture mode's large font; fewer numbers then fit into the cells.
     """
-    rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
+    rows = [
+        [title(attribution.method), *([] if large else [unit_and_sum(attribution)])] for attribution in attributions
+    ]
     number = LARGE_NUMBER if large else NUMBER
     columns = [*question.source_labels, "", *question.prefix_labels]
     # On a phone, rows are labelled with the method's title only, so that the columns have room.
@@ -104,7 +106,7 @@ def strip_chart(
         labelLineHeight=14,
     )
     column_axis, column_names = labelled_axis(
-        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns)
+        "column_labels", columns, values=label_positions(columns), orient="top", **label_angle(columns)
     )
     numbers = table.assign(
         text=[typeset(round(score, 2) + 0.0) if np.isfinite(score) else "–" for score in table.score],
@@ -122,8 +124,8 @@ def strip_chart(
         ],
     )
     finite = base.transform_filter("isValid(datum.score)")
-    # Shorten the legends on a phone, so that two of them fit side by side.
-    length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
+    # Shorten the legends on a phone, so that both fit side by side.
+    length = alt.expr(f"containerSize()[0] < {PHONE} ? {SHORT_LEGEND} : 140")
     layers = [
         finite.transform_filter("datum.signed" if signed else "!datum.signed")
         .mark_rect()
@@ -142,34 +144,36 @@ def strip_chart(
     layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
     if len(columns) <= MAX_NUMBERS:
         # The numbers are hidden in the browser if they do not fit, because only the browser knows the chart's width.
-        seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
+        number_opacity = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
         layers.append(
-            base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+            base.mark_text(fontSize=11, opacity=number_opacity).encode(
+                text="text:N", color=alt.Color("ink:N", scale=None)
+            )
         )
     layers.append(base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
     # Add both parameters to a layer, and in one call, because each call copies the chart that it is made on.
     layers[0] = layers[0].add_params(row_names, column_names)
-    height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
-    return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
+    height, meta = MARGIN + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
+    return layer_charts(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
-def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
+def sum_table(attributions: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
     """Return a table of the sums of each method's scores; cells are NaN where a method does not define a sum."""
     source, prefix = side_names(languages)
     rows = []
-    for each in found:
-        promised = METHODS[each.method].adds_up != "no"
+    for attribution in attributions:
+        promised = METHODS[attribution.method].adds_up != "no"
         rows.append(
             {
-                "method": title(each.method),
-                "unit": METHODS[each.method].unit,
-                source: float(np.nansum(each.source[0])),
-                prefix: float(np.nansum(each.prefix[0])),
-                **{name: float(part[0]) for name, part in each.remainders.items()},
-                "should add up to": float(each.total[0]) if promised else np.nan,
-                "off by": float(each.error()[0]) if promised else np.nan,
+                "method": title(attribution.method),
+                "unit": METHODS[attribution.method].unit,
+                source: float(np.nansum(attribution.source[0])),
+                prefix: float(np.nansum(attribution.prefix[0])),
+                **{name: float(part[0]) for name, part in attribution.remainders.items()},
+                "should add up to": float(attribution.total[0]) if promised else np.nan,
+                "off by": float(attribution.error()[0]) if promised else np.nan,
             }
         )
     table = pd.DataFrame(rows)
@@ -182,7 +186,7 @@ def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
     return pd.DataFrame({name: table[name] for name in names})
 
 
-def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
+def compact_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     """Return a narrow version of a `sum_table`, which fits beside a chart and on a phone.
 
     Positions and biases share one column. Units and errors are left out, because the strip shows them.
@@ -200,18 +204,18 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     )
 
 
-def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
+def part_table(attributions: Attribution, languages: Languages) -> pd.DataFrame:
     """Return a table of the parts of an exact method's total: the words, and remainders such as biases."""
     parts = {
-        f"{languages.source.name} words": float(found.source[0].sum()),
-        f"{languages.target.name} words so far": float(found.prefix[0].sum()),
-        **{_remainder_title(name, languages): float(part[0]) for name, part in found.remainders.items()},
+        f"{languages.source.name} words": float(attributions.source[0].sum()),
+        f"{languages.target.name} words so far": float(attributions.prefix[0].sum()),
+        **{_remainder_title(name, languages): float(part[0]) for name, part in attributions.remainders.items()},
     }
     return pd.DataFrame({"part": list(parts), "score": list(parts.values())})
 
 
-def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
-    """Return a bar chart of a `part_table` with a last bar for the total; `whole` names the total on the axis."""
+def part_chart(table: pd.DataFrame, total_label: str, total: float) -> alt.LayerChart:
+    """Return a bar chart of a `part_table` with a last bar for the total; `total_label` names the total on the axis."""
     shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
     shown_table["at"] = range(1, len(shown_table) + 1)
     shown_table["text"] = [typeset(score, "+.2f") for score in shown_table.score]
@@ -221,63 +225,66 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
         y=alt.Y("at:O", title=None, axis=axis),
         x=alt.X(
             "score:Q",
-            title=f"what it adds to the {whole}",
+            title=f"what it adds to the {total_label}",
             axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
             scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER),
         ),
         tooltip=["part:N", alt.Tooltip("score:Q", format=".4f")],
     )
-    bars = base.mark_bar().encode(color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0]))
+    bars = base.mark_bar().encode(color=conditional_colour("datum.score > 0", DIVERGING[-1], DIVERGING[0]))
     style = {"fontSize": 12, "color": "currentColor"}
     numbers = [
         base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
         base.transform_filter("datum.score < 0").mark_text(align="right", dx=-4, **style).encode(text="text:N"),
     ]
-    return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
+    return layer_charts(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
-def first_words(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_first_words(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown that says which source word each method puts first."""
     firsts: dict[int, list[str]] = {}
-    for each in found:
+    for attribution in attributions:
         # If all scores are 0, no word ranks first.
-        if has_scores(each) and each.source[0].any():
-            firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
+        if has_scores(attribution) and attribution.source[0].any():
+            firsts.setdefault(int(attribution.source[0].argmax()), []).append(title(attribution.method))
     if not firsts:
         return "No method has an answer here."
     ranked = sorted(firsts, key=lambda column: -len(firsts[column]))
     count = sum(map(len, firsts.values()))
     best = ranked[0]
     if len(ranked) == 1:
-        return f"**All {count}** methods put {_named(question, best)} first."
+        return f"**All {count}** methods put {_column_markdown(question, best)} first."
     rest = [
-        f"{_listed(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_named(question, column)} first"
+        f"{_join_names(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_column_markdown(question, column)} "
+        "first"
         for column in ranked[1:]
     ]
-    return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
+    return (
+        f"**{len(firsts[best])} of {count}** methods put {_column_markdown(question, best)} first; {'; '.join(rest)}."
+    )
 
 
-def likelier_without(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
+def describe_hiding(question: AttributionQuestion, attributions: Sequence[Attribution]) -> str:
     """Return Markdown that names the words whose hiding lowers or raises the score most; empty if not measured."""
-    measured = next((each for each in found if each.method == "erasure"), None)
-    if measured is None:
+    erasure = next((attribution for attribution in attributions if attribution.method == "erasure"), None)
+    if erasure is None:
         return ""
-    scores = measured.source[0]
+    scores = erasure.source[0]
     most, least = int(scores.argmax()), int(scores.argmin())
     what = "the difference of the log-probabilities" if question.other else "the log-probability"
-    sentence = f"Measured: without {_named(question, most)}, {what} falls by {scores[most]:.2f} nats"
+    sentence = f"Measured: without {_column_markdown(question, most)}, {what} falls by {scores[most]:.2f} nats"
     if scores[most] < NOTICEABLE:
         sentence = f"Measured: no {question.source_size} alone lowers {what} by more than {NOTICEABLE} nats"
     if scores[least] < -NOTICEABLE:
-        sentence += f"; without {_named(question, least)}, it even rises by {-scores[least]:.2f}"
+        sentence += f"; without {_column_markdown(question, least)}, it even rises by {-scores[least]:.2f}"
     return sentence + "."
 
 
-def _named(question: AttributionQuestion, column: int) -> str:
-    return f"**{shown(question.source_labels[column])}**"
+def _column_markdown(question: AttributionQuestion, column: int) -> str:
+    return f"**{label_markdown(question.source_labels[column])}**"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

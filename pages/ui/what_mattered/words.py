@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
-from pages.ui.components.experiment import carry
+from pages.ui.components.experiment import embed_experiment
 from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
@@ -22,11 +22,11 @@ from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import AttributionQuestion, is_long
 from pages.ui.what_mattered.strip import (
     columns_of,
-    first_words,
-    likelier_without,
+    compact_sums,
+    describe_first_words,
+    describe_hiding,
     part_chart,
     part_table,
-    shown_sums,
     strip_chart,
     strip_table,
     sum_table,
@@ -43,12 +43,12 @@ def attributions(reading: Reading, question: AttributionQuestion) -> tuple[Exper
     """
     runs = {
         method: AttributionRun(reading.run, method, (question.target,), question.words)
-        for method in asked_methods(reading, question)
+        for method in applicable_methods(reading, question)
     }
-    return carry(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
+    return embed_experiment(reading.runs, **runs), [*map(reading.runs.get, runs.values())]
 
 
-def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
+def applicable_methods(reading: Reading, question: AttributionQuestion) -> list[Method]:
     """Return the methods that can answer a question; for a long sentence, slow methods only if requested."""
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
@@ -58,7 +58,7 @@ def asked_methods(reading: Reading, question: AttributionQuestion) -> list[Metho
     ]
 
 
-def slow_choice(reading: Reading) -> None:
+def show_slow_choice(reading: Reading) -> None:
     """Show a toggle for the slow methods if the sentence is long."""
     if is_long(reading.trace):
         st.toggle(
@@ -71,22 +71,22 @@ def slow_choice(reading: Reading) -> None:
 def show_words(reading: Reading) -> None:
     """Show the strip with a description, the sum of each row, and the terms of the exact method's sum."""
     question = pick_question(reading)
-    slow_choice(reading)
-    experiment, found = attributions(reading, question)
+    show_slow_choice(reading)
+    experiment, answers = attributions(reading, question)
     languages = question.languages
-    source, target = (each.name for each in languages)
+    source, target = (language.name for language in languages)
     st.markdown(
-        f"{question.explained[0].upper()}{question.explained[1:]}: {first_words(question, found)} "
-        f"{likelier_without(question, found)}",
+        f"{question.explained[0].upper()}{question.explained[1:]}: {describe_first_words(question, answers)} "
+        f"{describe_hiding(question, answers)}",
         help=explain("log-probability", "nats"),
     )
-    table = strip_table(question, found)
+    table = strip_table(question, answers)
     with main_figure(
         f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
-        first_words(question, found).partition(";")[0],
+        describe_first_words(question, answers).partition(";")[0],
     ):
         show_altair(
-            lambda large: strip_chart(question, found, table, large=large),
+            lambda large: strip_chart(question, answers, table, large=large),
             key="mattered_strip",
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
             "word already written. The table below has the numbers.",
@@ -98,11 +98,11 @@ def show_words(reading: Reading) -> None:
         icon=":material/arrow_forward:",
         **setting(MatteredParams, part="agreement"),
     )
-    st.caption(_how_to_read(question, found))
+    st.caption(_describe_strip(question, answers))
     sums, parts = st.columns([8, 5], gap="large")
     with sums:
         st.markdown("**What each row adds up to**")
-        show_table(shown_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
+        show_table(compact_sums(sum_table(answers, languages), languages), "mattered_sums", digits=2)
         st.caption(
             "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
             "with the rest, positions and biases, which belongs to no word. Integrated gradients add up to the growth "
@@ -111,7 +111,7 @@ def show_words(reading: Reading) -> None:
             help=explain("logit", "log-probability", "nats"),
         )
     with parts:
-        exact = next(each for each in found if each.method == "frozen_gradient")
+        exact = next(answer for answer in answers if answer.method == "frozen_gradient")
         what = (
             "difference of the logits"
             if question.other
@@ -125,15 +125,15 @@ def show_words(reading: Reading) -> None:
         )
     numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
     show_numbers(numbers, "mattered_numbers", digits=4)
-    save_buttons(reading, experiment, question, numbers, "what_mattered", sums=sum_table(found, languages))
+    save_buttons(reading, experiment, question, numbers, "what_mattered", sums=sum_table(answers, languages))
     with st.expander("What each method does"):
         st.markdown(
             "\n".join(f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values())
         )
 
 
-def _how_to_read(question: AttributionQuestion, found: Sequence[Attribution]) -> str:
-    source, target = (each.name for each in question.languages)
+def _describe_strip(question: AttributionQuestion, answers: Sequence[Attribution]) -> str:
+    source, target = (language.name for language in question.languages)
     sentences = [
         f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
         "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
@@ -141,7 +141,7 @@ def _how_to_read(question: AttributionQuestion, found: Sequence[Attribution]) ->
         f"puts first. Red supports {'the word' if question.name else 'the translation'}; blue counts against it. A "
         "grey cell in the row of erasure: the token just read cannot be hidden from its own step."
     ]
-    missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
+    missing = [title(method) for method in METHODS if method not in {answer.method for answer in answers}]
     if question.other:
         sentences.append(
             f"Left out: {', '.join(missing)}. These methods give every candidate the same scores, so they cannot say "

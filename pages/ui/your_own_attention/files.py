@@ -24,12 +24,12 @@ from transformer.values.trace import STORED, Trace
 
 FOLDER = Path("attention")
 # Environment variable for the folder of attention files.
-VARIABLE = "ATTENTION_ATLAS_ATTENTION"
-ENDINGS = (".npz", ".json")
+FOLDER_VARIABLE = "ATTENTION_ATLAS_ATTENTION"
+EXTENSIONS = (".npz", ".json")
 # Maximum size of a file, and of all arrays in it, in bytes: enough for 16 layers with 32 heads on 256 tokens.
 MAX_BYTES = 160 * 2**20
 FILES = SharedResults(limit=2 * MAX_BYTES)
-SAYS = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
+ADVICE = 'Write it with attention_atlas.show(..., save="mine.npz"), or give arrays and tokens as JSON.'
 
 
 class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,19 +60,19 @@ class TraceText(msgspec.Struct, rename=STORED):
 
 def folder() -> Path:
     """Return the folder in which the server's operator provides attention files."""
-    return Path(os.environ.get(VARIABLE) or FOLDER)
+    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER)
 
 
 def names() -> list[str]:
     """Return the names of the files in `folder()`, without names that are not allowed in a URL."""
     try:
-        found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
+        file_names = [path.name for path in folder().iterdir() if path.suffix in EXTENSIONS and path.is_file()]
     except OSError:
         return []
-    return sorted(name for name in found if re.fullmatch(NAME, name))
+    return sorted(name for name in file_names if re.fullmatch(NAME, name))
 
 
-def trace_in_folder(name: str) -> Trace:
+def folder_trace(name: str) -> Trace:
     """Return the attention in a file of `folder()`, cached for all sessions.
 
     Raises:
@@ -80,20 +80,20 @@ def trace_in_folder(name: str) -> Trace:
     """
     path = folder() / name
     try:
-        known = path.stat()
+        status = path.stat()
     except OSError as error:
         raise AttentionError(f"{name} cannot be read: {error.strerror}.") from None
-    return _kept(path, known.st_mtime_ns, known.st_size)
+    return _cached_trace(path, status.st_mtime_ns, status.st_size)
 
 
 @FILES.remember()
-def _kept(path: Path, changed: int, size: int) -> Trace:
+def _cached_trace(path: Path, changed: int, size: int) -> Trace:
     if size > MAX_BYTES:
         raise AttentionError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     return trace_of_file(path.name, path.read_bytes())
 
 
-def trace_uploaded(name: str, content: bytes) -> Trace:
+def uploaded_trace(name: str, content: bytes) -> Trace:
     """Return the attention in an uploaded file, cached by the file's content.
 
     Raises:
@@ -113,14 +113,14 @@ def trace_of_file(name: str, content: bytes) -> Trace:
     except AtlasError as error:
         raise AttentionError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RecursionError, msgspec.MsgspecError):
-        raise AttentionError(f"{name} contains no attention weights. {SAYS}") from None
+        raise AttentionError(f"{name} contains no attention weights. {ADVICE}") from None
 
 
 def _of_json(content: bytes) -> Trace:
-    given = msgspec.json.decode(content, type=JsonFile)
-    if given.attention is not None:
-        return trace_of(given.attention, given.tokens or ())
-    fields = msgspec.structs.asdict(given)
+    arguments = msgspec.json.decode(content, type=JsonFile)
+    if arguments.attention is not None:
+        return trace_of(arguments.attention, arguments.tokens or ())
+    fields = msgspec.structs.asdict(arguments)
     return Trace.from_attention(**{name: fields[name] for name in fields if name not in ("attention", "tokens")})
 
 
@@ -134,12 +134,12 @@ def _of_arrays(content: bytes) -> Trace:
     with np.load(io.BytesIO(content), allow_pickle=False) as saved:
         arrays = {name: saved[name] for name in wanted}
     words = json.loads(arrays.pop("words").tobytes())
-    said = msgspec.convert(words, TraceText)
-    given: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
+    texts = msgspec.convert(words, TraceText)
+    weights: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
     return Trace.from_attention(
-        **given,
-        source_text=said.source_text,
-        target_text=said.target_text,
-        source_tokens=said.source_tokens,
-        target_tokens=(*said.target_tokens, *said.predicted_tokens[-1:]),
+        **weights,
+        source_text=texts.source_text,
+        target_text=texts.target_text,
+        source_tokens=texts.source_tokens,
+        target_tokens=(*texts.target_tokens, *texts.predicted_tokens[-1:]),
     )

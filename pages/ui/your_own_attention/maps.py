@@ -6,7 +6,7 @@ import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
 from pages.ui.charts import matrix
-from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.downloads import save_trace
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
@@ -15,8 +15,8 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.params.subject import OWN, SubjectParams
 from pages.ui.params.your_own_attention import OwnHeadParams, OwnParams
 from pages.ui.state import session
-from pages.ui.state.bind import bind, setting
-from pages.ui.text.captions import sharpest, telling, what_to_look_for
+from pages.ui.state.bind import segments, setting
+from pages.ui.text.captions import describe_clearest_head, describe_head, describe_most_focused_head
 from pages.ui.text.glossary import explain
 from pages.ui.your_own_attention.reading import read_own
 from transformer.analysis.view import view_of
@@ -30,24 +30,18 @@ def show_maps() -> None:
         kind = session.params(OwnParams).kind
         kind = kind if kind in trace.kinds else trace.kinds[-1]
         if len(trace.kinds) > 1:
-            st.segmented_control(
-                "Kind of attention",
-                trace.kinds,
-                format_func=TITLES.__getitem__,
-                required=True,
-                label_visibility="collapsed",
-                **bind(OwnParams, "kind", value=kind),
-            )
+            titles = {name: TITLES[name] for name in trace.kinds}
+            segments("Kind of attention", titles, OwnParams, "kind", value=kind, label_visibility="collapsed")
         metrics = reading.metrics(kind)
         with main_figure():
             choice = attention_browser(trace, metrics, OwnHeadParams)
     view = view_of(trace, kind, words=choice.words, special=not choice.hide)
-    chosen = session.attention(of=OwnHeadParams).chosen
-    prose("own_telling", telling(trace, metrics, chosen=chosen), reading.maps)
+    is_chosen = session.attention(of=OwnHeadParams).chosen
+    prose("own_telling", describe_clearest_head(trace, metrics, is_chosen=is_chosen), reading.maps)
     st.markdown(
-        what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
+        describe_head(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
     )
-    prose("own_sharpest", sharpest(metrics), reading.maps)
+    prose("own_sharpest", describe_most_focused_head(metrics), reading.maps)
     if st.button("Compare its heads", icon=":material/grid_view:", **setting(SubjectParams, subject=OWN)):
         st.switch_page("pages/compare_heads.py")
     part = st.expander(
@@ -57,5 +51,5 @@ def show_maps() -> None:
         with part:
             file = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}-weights"
             draw_table(matrix.cells(view, choice.layer, choice.head), "own_weights", height=320, file=file)
-            save_every_head(reading.again, "own")
+            save_trace(reading.again, "own")
     send_export_parts(trace, kind, reading.metrics)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.attention_browser import at_clearest_head
 from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.pages import PAGES
@@ -22,7 +22,7 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.markup import markdown
-from pages.ui.your_own_attention.files import VARIABLE, folder, names, trace_in_folder, trace_uploaded
+from pages.ui.your_own_attention.files import FOLDER_VARIABLE, folder, folder_trace, names, uploaded_trace
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
@@ -40,7 +40,7 @@ attention_atlas.show(trace, save="mine.npz")
 # or: attention_atlas.show(attentions, tokens, save="mine.npz")"""
 MAPS: Mapping[Kind, KindPage] = {kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS}
 # Head metrics of each trace, cached because several parts of a page request them.
-_MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
+_METRICS: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -65,40 +65,40 @@ class OwnReading:
 
     def metrics(self, kind: Kind) -> HeadMetrics:
         """Return the metrics of all heads of an attention kind, except the metric that needs word frequencies."""
-        found = _MEASURED.setdefault(self.trace, {})
-        if kind not in found:
-            found[kind] = head_metrics(self.trace, kind, None)
-        return found[kind]
+        metrics = _METRICS.setdefault(self.trace, {})
+        if kind not in metrics:
+            metrics[kind] = head_metrics(self.trace, kind, None)
+        return metrics[kind]
 
     def choice(self, kind: Kind) -> AttentionParams:
         """Return the parameters of the head to show: the user's choice, or else the most informative head."""
-        chosen = session.attention(kind, OwnHeadParams)
-        return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
+        choice = session.attention(kind, OwnHeadParams)
+        return at_clearest_head(choice, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
 
 
 def read_own() -> OwnReading:
     """Show controls for choosing a file, and load the file; if loading fails, end the page with an error message."""
-    listed, chosen = names(), session.params(OwnParams).file
+    file_names, file = names(), session.params(OwnParams).file
     uploaded = st.session_state.get(UPLOADED)
     first = EXAMPLE if uploaded is None else uploaded[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "File",
-            ["", *listed],
+            ["", *file_names],
             format_func=lambda name: name or first,
             width=320,
-            **bind(OwnParams, "file", value=chosen if chosen in listed else ""),
+            **bind(OwnParams, "file", value=file if file in file_names else ""),
         )
         if st.get_option("server.maxUploadSize"):
-            sent = st.file_uploader("or your own file", type=["npz", "json"], key="own_upload", width=420)
-            if sent is not None and (uploaded is None or uploaded[2] != sent.file_id):
-                st.session_state[UPLOADED] = sent.name, sent.getvalue(), sent.file_id
+            upload = st.file_uploader("or your own file", type=["npz", "json"], key="own_upload", width=420)
+            if upload is not None and (uploaded is None or uploaded[2] != upload.file_id):
+                st.session_state[UPLOADED] = upload.name, upload.getvalue(), upload.file_id
                 session.update(OwnParams, file="")
                 st.rerun()
         with st.popover("Bring your own", icon=":material/add:"):
             st.markdown(
                 f"The list shows the .npz and .json files in the folder `{folder().name}`, where the app was started. "
-                f"To use another folder, set the environment variable `{VARIABLE}`. To write a file in Python:"
+                f"To use another folder, set the environment variable `{FOLDER_VARIABLE}`. To write a file in Python:"
             )
             st.code(LINES, language="python")
             st.caption(
@@ -106,15 +106,15 @@ def read_own() -> OwnReading:
                 "see what mattered or look inside a layer, you need the model itself: `attention-atlas import` adds it."
             )
     try:
-        if chosen in listed:
-            again = partial(trace_in_folder, chosen)
+        if file in file_names:
+            again = partial(folder_trace, file)
         elif uploaded is not None:
-            again = partial(trace_uploaded, *uploaded[:2])
+            again = partial(uploaded_trace, *uploaded[:2])
         else:
             again = partial(CachedRuns(translator()).get, TraceRun(EXAMPLES[0]))
         trace = again()
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
-    session.quote(f"Text: {trace.text}")
+    session.set_quoted_text(f"Text: {trace.text}")
     return OwnReading(trace, again)

@@ -1,12 +1,10 @@
-"""Tests of the next prediction of a changed model, and its continuation of the translation."""
-
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from tests.conftest import ONE_SHAPE
-from transformer.ablation.continuation import candidates, continue_from, reread, telling_step
+from transformer.ablation.continuation import candidates, continue_from, default_step, reread
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 TEXT = "The old man reads a book."
@@ -24,48 +22,47 @@ def before(shaped_translator):
 
 
 def test_unchanged_model_repeats_its_translation(shaped_translator):
-    # A short text: the translations of these models must fit into the positions that one of them has learned.
+    # A short text, because one of the models has learned only a few positions.
     own = shaped_translator.trace("I have a dream.")
     after = reread(shaped_translator, own, AS_TRAINED)
     assert after.equals(own)
     for step in (None, 0, 2, 999):
         found = continue_from(shaped_translator, own, after, step)
-        # A longer given prefix allows a longer output; these models never end on their own.
+        # A longer prefix allows a longer output, and untrained models never predict the end symbol.
         ids = [token.id for token in own.predicted_tokens]
         assert [token.id for token in found.written.tokens[: len(ids)]] == ids
         assert not found.step_change.any() and found.next_tokens[0] == found.next_tokens[1]
 
 
 @ONE_SHAPE
-def test_changed_model_continues_after_the_words_before_the_step(shaped_translator, before):
+def test_edited_model_continues_from_the_tokens_before_the_chosen_step(shaped_translator, before):
     changed = Interventions(attention=everywhere("cross", 3, 1, before.cross.shape))
     after = reread(shaped_translator, before, changed)
     np.testing.assert_array_equal(after.cross[:, :, 3, 1], 1.0)
-    # Earlier rows are not affected.
     np.testing.assert_array_equal(after.log_probs[:3], before.log_probs[:3])
     found = continue_from(shaped_translator, before, after)
-    assert found.step == telling_step(before, after) == 3
+    assert found.step == default_step(before, after) == 3
     read = [token.id for token in before.predicted_tokens]
     assert [token.id for token in found.written.tokens[:3]] == read[:3]
-    # The first token of its own is the most likely one in the pass over the whole translation.
+    # The first token after the prefix is the most likely token in the pass over the whole translation.
     assert found.written.tokens[3].id == found.next_tokens[1] == int(after.candidate_ids[3, 0])
     assert continue_from(shaped_translator, before, after, 1).written.tokens[1].id == int(after.candidate_ids[1, 0])
 
 
 @ONE_SHAPE
-def test_most_telling_step_is_the_first_that_changes(shaped_translator, before):
+def test_default_step_is_the_first_whose_prediction_changes(shaped_translator, before):
     changed = Interventions(attention=everywhere("encoder", 2, 0, before.encoder.shape), hidden_source=[1, 3])
     after = reread(shaped_translator, before, changed)
     differs = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0])
     expected = differs[0] if len(differs) else np.abs(after.log_probs - before.log_probs).argmax()
-    assert telling_step(before, after) == expected
-    # A row beyond the translation does not count.
+    assert default_step(before, after) == expected
+    # Editing a row beyond the translation changes nothing, so the first step is chosen.
     beyond = Interventions(attention={("decoder", 0, 0, 50): {0: 1.0}})
-    assert telling_step(before, reread(shaped_translator, before, beyond)) == 0
+    assert default_step(before, reread(shaped_translator, before, beyond)) == 0
 
 
 @ONE_SHAPE
-def test_candidate_probabilities_of_both_runs_equal_the_traces(shaped_translator, before):
+def test_candidate_probabilities_of_both_runs_match_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
     rows = candidates((before, after), 2, 5)
     ids = [token for token, _ in rows]

@@ -1,5 +1,3 @@
-"""Tests of activation patching between two sentences: unaffected cells stay equal, and a known cause is found."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -17,14 +15,14 @@ from transformer.ablation.patching import (
     GridRun,
     PatchingQuestion,
     PatchRun,
-    changes,
-    cone,
     grid_cells,
-    opening_step,
-    partners,
-    patch,
+    influence_cone,
+    partner_positions,
+    patch_interventions,
     question_of,
-    translates_change,
+    step_to_show,
+    steps_of_changed_word,
+    stream_changes,
 )
 from transformer.analysis.word_matching import matched_positions
 from transformer.checkpoints.checkpoint import Checkpoint
@@ -33,13 +31,13 @@ from transformer.model.transformer import build
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
-from transformer.values.patches import SITES, has_heads, parse_patch, patch_name, stack_of
+from transformer.values.patches import PATCH_SITES, has_heads, parse_patch, patch_name, stack_of
 
-# The same tokens in another order, so that every position has a counterpart.
+# Two sentences with the same tokens in another order, so that every position has a counterpart.
 TEXT, OTHER = "The old man reads a book.", "The old book reads a man."
 TARGET = "Der alte Mann liest ein Buch."
-# One place of each kind of site, and a combination of two kinds.
-PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in SITES}
+# One place per site, and one combination of two sites.
+PLACES = {site: {(site, 1, 2 if has_heads(site) else 0, 3): 3} for site in PATCH_SITES}
 PLACES["together"] = {("encoder.outputs", 0, 1, 2): 2, ("decoder.residual", 1, 0, 4): 4}
 
 
@@ -49,7 +47,6 @@ def read(translator, text, interventions=None):
 
 
 def identical(one, other):
-    """Return whether two traces have the same numbers, bit by bit."""
     return replace(one, interventions=other.interventions).equals(other)
 
 
@@ -57,37 +54,38 @@ def identical(one, other):
 def test_patching_a_sentence_into_itself_gives_bitwise_identical_output(shaped_translator):
     before = read(shaped_translator, TEXT)
     sites = {place: other for places in PLACES.values() for place, other in places.items()}
-    assert identical(read(shaped_translator, TEXT, patch(sites, before)), before)
+    assert identical(read(shaped_translator, TEXT, patch_interventions(sites, before)), before)
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_patch_changes_only_cells_that_depend_on_it(shaped_translator, name):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
-    interventions = patch(PLACES[name], other)
-    moved = changes(before, read(shaped_translator, TEXT, interventions))
-    reached = cone(interventions, shaped_translator.config, len(before.source_tokens), len(before.target_tokens))
+    interventions = patch_interventions(PLACES[name], other)
+    moved = stream_changes(before, read(shaped_translator, TEXT, interventions))
+    reached = influence_cone(
+        interventions, shaped_translator.config, len(before.source_tokens), len(before.target_tokens)
+    )
     for stack, change in moved.items():
         np.testing.assert_array_equal(change[~reached[stack]], 0.0)
-    # The first reached cells do change.
     stack = stack_of(next(iter(PLACES[name]))[0])
     first = np.flatnonzero(reached[stack].any(axis=1))[0]
     assert moved[stack][first][reached[stack][first]].all()
 
 
 @ONE_SHAPE
-def test_patching_a_whole_layer_reproduces_the_other_run_in_later_layers(shaped_translator):
+def test_patching_a_whole_layer_makes_later_layers_match_the_other_sentence(shaped_translator):
     other = read(shaped_translator, OTHER)
     encoder = {("encoder.residual", 1, 0, at): at for at in range(len(other.source_tokens))}
-    patched = read(shaped_translator, TEXT, patch(encoder, other))
+    patched = read(shaped_translator, TEXT, patch_interventions(encoder, other))
     np.testing.assert_array_equal(patched.encoder[1:], other.encoder[1:])
     np.testing.assert_array_equal(patched.details["encoder_residual"][2:], other.details["encoder_residual"][2:])
     np.testing.assert_array_equal(patched.log_probs, other.log_probs)
 
 
-def test_patching_the_last_encoder_stream_equals_patching_its_output(shaped_translator):
+def test_patching_the_last_encoder_residual_patches_the_encoder_output(shaped_translator):
     before, other = read(shaped_translator, TEXT), read(shaped_translator, OTHER)
     depth = shaped_translator.config.encoder_layers
-    patched = read(shaped_translator, TEXT, patch({("encoder.residual", depth, 0, 3): 3}, other))
+    patched = read(shaped_translator, TEXT, patch_interventions({("encoder.residual", depth, 0, 3): 3}, other))
     np.testing.assert_array_equal(patched.encoder, before.encoder)
     keys = [trace.details["cross_keys"] for trace in (patched, before, other)]
     np.testing.assert_allclose(keys[0][:, :, 3], keys[2][:, :, 3], atol=1e-6)
@@ -95,11 +93,13 @@ def test_patching_the_last_encoder_stream_equals_patching_its_output(shaped_tran
 
 
 @ONE_SHAPE
-def test_stepwise_decoding_applies_the_patches_of_every_step(shaped_translator):
-    """The translation is written token by token with a cache, and read as a whole: both patch the same."""
+def test_token_by_token_decoding_applies_the_patches_of_every_step(shaped_translator):
+    """Compares decoding with a cache to one pass over the whole translation."""
     other = read(shaped_translator, OTHER)
-    interventions = patch({place: at for places in PLACES.values() for place, at in places.items()}, other)
-    free = shaped_translator.trace("A dog.", interventions=patch({("cross.outputs", 0, 1, 2): 3}, other))
+    interventions = patch_interventions(
+        {place: at for places in PLACES.values() for place, at in places.items()}, other
+    )
+    free = shaped_translator.trace("A dog.", interventions=patch_interventions({("cross.outputs", 0, 1, 2): 3}, other))
     written = shaped_translator.translate_variants(TEXT, [interventions, Interventions()])
     alone = shaped_translator.translate(TEXT, interventions=interventions)
     assert written[0] == alone.tokens
@@ -108,10 +108,10 @@ def test_stepwise_decoding_applies_the_patches_of_every_step(shaped_translator):
 
 @pytest.fixture
 def two_headed(tokenizer):
-    """A model with two cross-attention heads, and a question that only the second one decides.
+    """Return a model with two cross-attention heads, and a question that only its second head decides.
 
-    The stream has a dimension for each of two words, and one per position. The first head looks at one position alone,
-    but nothing reads its output. The second looks at all positions evenly, and writes the two words to the output.
+    The stream has one dimension for each of two words and one per position. The first head attends to a single
+    position, but nothing uses its output. The second head attends to all positions equally and copies the two words.
     """
     texts = "I see a dog.", "I see a dig."
     ((one, other),) = {
@@ -146,31 +146,31 @@ def two_headed(tokenizer):
     return translator, PatchingQuestion(*texts, tuple(tokenizer.encode_ids(texts[0])), step, (one, other))
 
 
-def test_patching_finds_the_deciding_head_that_attention_misses(two_headed):
+def test_patching_finds_the_decisive_head_that_attention_weights_miss(two_headed):
     translator, question = two_headed
     effects = {
         kind: translator.get(GridRun(question, f"{kind}.outputs")).effects for kind in ("encoder", "decoder", "cross")
     }
     np.testing.assert_allclose(effects["cross"], [[0, 1]], atol=1e-5)
     np.testing.assert_allclose([effects["encoder"], effects["decoder"]], 0, atol=1e-5)
-    # Attention to the deciding word: nearly all in the head that nothing reads, an even share in the one that decides.
+    # The unused head puts nearly all attention on the decisive word; the decisive head attends to all words equally.
     trace = translator.get(question.runs[0])
     to_word = trace.cross[0, :, question.step, question.step]
     assert to_word[0] > 0.9 and to_word[1] == pytest.approx(1 / len(trace.source_tokens))
 
 
 @ONE_SHAPE
-def test_grid_of_effects_equals_single_patches(shaped_translator):
+def test_patching_grid_matches_single_patches(shaped_translator):
     other = read(shaped_translator, OTHER)
     ids = tuple(token.id for token in other.predicted_tokens)
     question = PatchingQuestion(TEXT, OTHER, ids, 3, (int(other.candidate_ids[3, 0]), int(other.candidate_ids[3, 1])))
     before = read(shaped_translator, TEXT)
     for site, cell in (("encoder.residual", (1, 2)), ("decoder.feed_forward", (0, 3)), ("cross.outputs", (1, 2))):
         found = shaped_translator.get(GridRun(question, site))
-        cells = grid_cells(site, shaped_translator.config, partners(site, before, other, 3))
+        cells = grid_cells(site, shaped_translator.config, partner_positions(site, before, other, 3))
         single = shaped_translator.get(PatchRun(question, tuple(cells[cell].items())))
         assert single.patched == pytest.approx(found.patched[cell], abs=1e-5)
-        trace = read(shaped_translator, TEXT, patch(cells[cell], other))
+        trace = read(shaped_translator, TEXT, patch_interventions(cells[cell], other))
         known = dict(zip(trace.candidate_ids[3].tolist(), trace.candidate_log_probs[3].tolist(), strict=True))
         if set(question.tokens) <= set(known):
             expected = known[question.tokens[0]] - known[question.tokens[1]]
@@ -178,7 +178,7 @@ def test_grid_of_effects_equals_single_patches(shaped_translator):
 
 
 @ONE_SHAPE
-def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_translator):
+def test_patching_the_whole_encoder_output_has_an_effect_of_one(shaped_translator):
     other = read(shaped_translator, OTHER)
     ids = tuple(token.id for token in other.predicted_tokens)
     question = PatchingQuestion(TEXT, OTHER, ids, 2, (ids[2], ids[3]))
@@ -192,7 +192,7 @@ def test_patching_the_whole_output_of_the_encoder_has_an_effect_of_one(shaped_tr
     assert (back.run, back.other) == pytest.approx((found.other, found.run), abs=1e-5)
 
 
-def test_effect_is_undefined_if_the_two_runs_hardly_differ():
+def test_patching_effect_is_undefined_if_the_two_runs_hardly_differ():
     np.testing.assert_allclose(Contrasts(3.0, -1.0, np.array([3.0, -1.0, 1.0, 5.0])).effects, [0, 1, 0.5, -0.5])
     assert Contrasts(3.0, 2.6, np.array([3.0])).effects is None
 
@@ -205,7 +205,7 @@ def test_effect_is_undefined_if_the_two_runs_hardly_differ():
         (("A dog.", "A dog."), "all"),
     ],
 )
-def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
+def test_matching_words_of_two_sentences_are_paired(tokenizer, texts, expected):
     sides = [tokenizer.tokens(tokenizer.encode_ids(text)) for text in texts]
     found = matched_positions(*sides, texts)
     if expected == "all":
@@ -215,15 +215,15 @@ def test_words_of_two_sentences_are_matched(tokenizer, texts, expected):
         assert all(sides[0][at].id == sides[1][other].id for at, other in found.items())
 
 
-def test_matching_in_reverse_gives_the_inverse_pairs(tokenizer):
-    """For two exchanged words, the matching may choose either of them."""
+def test_swapping_the_sentences_inverts_the_word_pairs(tokenizer):
+    """If two words change places, only one of them can be paired, and either choice is correct."""
     texts = "I see a big old dog.", "I see a old big dog."
     sides = [tokenizer.tokens(tokenizer.encode_ids(text)) for text in texts]
     found, back = matched_positions(*sides, texts), matched_positions(*sides[::-1], texts[::-1])
     assert back == {other: one for one, other in found.items()} and found != back
 
 
-def test_patch_names_survive_writing_and_parsing():
+def test_patch_names_can_be_written_and_parsed_back():
     for place, other in (
         (("encoder.residual", 0, 0, 6), 6),
         (("cross.outputs", 3, 7, 9), 9),
@@ -249,7 +249,7 @@ def test_patch_names_survive_writing_and_parsing():
         "encoder.residual.3",
     ],
 )
-def test_invalid_patch_names_are_reported(name):
+def test_invalid_patch_name_raises_an_error(name):
     with pytest.raises(InterventionError, match="is not a patch"):
         parse_patch(name)
 
@@ -265,12 +265,12 @@ def test_invalid_patch_names_are_reported(name):
         ({("decoder.weights", 0, 0, 1): 2}, "equally many tokens"),
     ],
 )
-def test_patches_that_do_not_fit_are_reported(shaped_translator, patches, message):
+def test_patch_outside_the_model_or_sentence_raises_an_error(shaped_translator, patches, message):
     with pytest.raises(InterventionError, match=message):
-        read(shaped_translator, TEXT, patch(patches, read(shaped_translator, OTHER)))
+        read(shaped_translator, TEXT, patch_interventions(patches, read(shaped_translator, OTHER)))
 
 
-def test_contradictory_patches_are_reported(small_translator):
+def test_contradictory_patch_settings_raise_an_error(small_translator):
     place = ("encoder.residual", 0, 0, 0)
     with pytest.raises(InterventionError, match="no other sentence"):
         Interventions(patches={place: 0})
@@ -279,14 +279,13 @@ def test_contradictory_patches_are_reported(small_translator):
     unknown = Interventions(patches={place: 0}, other=((10**6,), (1,)))
     with pytest.raises(InterventionError, match="are not those of this model"):
         small_translator.trace("A dog.", interventions=unknown)
-    # Without patches the other sentence changes nothing.
     assert Interventions(other=((1,), (1,))) == Interventions()
 
 
 @pytest.mark.parametrize(
     ("pair", "changed", "opened"), [(PAIRS[0], ["müde"], None), (PAIRS[2], ["der", "großen"], "Bank")]
 )
-def test_first_shown_step_differs_most_and_does_not_translate_the_changed_word(shipped, pair, changed, opened):
+def test_default_step_differs_most_without_translating_the_changed_word(shipped, pair, changed, opened):
     target = tuple(token.id for token in shipped.trace(pair.a).predicted_tokens)
     runs = [TraceRun(text, target, details=True) for text in (pair.a, pair.b)]
     a, b = map(shipped.get, runs)
@@ -295,6 +294,6 @@ def test_first_shown_step_differs_most_and_does_not_translate_the_changed_word(s
         found = shipped.get(PatchRun(question_of(a, b, step), ()))
         assert difference == pytest.approx(abs(found.other - found.run), abs=1e-3)
     words = [a.target_text[slice(*token.span)].strip() if token.span else "" for token in a.predicted_tokens]
-    assert [words[at] for at in np.flatnonzero(translates_change(a, b))] == changed
-    step = opening_step(a, b, differences)
+    assert [words[at] for at in np.flatnonzero(steps_of_changed_word(a, b))] == changed
+    step = step_to_show(a, b, differences)
     assert (step if step is None else words[step]) == opened

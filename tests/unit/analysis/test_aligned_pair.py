@@ -11,7 +11,7 @@ from transformer.analysis.aligner import Aligner
 AT_READ, AT_PREDICTED = (Aligner(0, (0,), step, 1.0, 0) for step in ("read", "predicted"))
 
 
-def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
+def test_shipped_model_aligns_a_translation_with_changed_word_order(shipped):
     trace = shipped.trace("He said that he was tired.", "Er sagte, dass er müde war.")
     pair = align(trace, Aligner(0, (7, 6), "read", 1.0, 0), "spaces")
     assert pair.source == ("He", "said", "that", "he", "was", "tired.")
@@ -23,7 +23,7 @@ def test_shipped_model_aligns_a_sentence_whose_order_changes(shipped):
     assert tokens.source == tuple(token.text for token in trace.source_tokens[:-1])
 
 
-def test_chosen_step_decides_which_row_aligns_a_token(small_translator):
+def test_aligner_step_decides_which_attention_row_aligns_a_token(small_translator):
     trace = small_translator.trace("I have a dream.", "Ich habe")
     source = [not token.special for token in trace.source_tokens]
     for aligner, shift in ((AT_READ, 1), (AT_PREDICTED, 0)):
@@ -32,7 +32,7 @@ def test_chosen_step_decides_which_row_aligns_a_token(small_translator):
         assert list(align(trace, aligner, "tokens").links) == expected
 
 
-def test_weight_of_a_word_sums_its_tokens_over_the_mean_of_its_rows(small_translator):
+def test_word_weight_sums_source_tokens_and_averages_target_tokens(small_translator):
     trace = small_translator.trace("grandmother sleeps", "Großmutter schläft")
     pair = align(trace, AT_PREDICTED, "spaces")
     assert pair.source == ("grandmother", "sleeps") and pair.target == ("Großmutter", "schläft")

@@ -25,7 +25,7 @@ def test_model_whose_heads_align_too_few_tokens_has_no_aligner():
     assert find_aligner(metrics([[0.1, 0.5]], [[np.nan, 0.3]])) is None
 
 
-def test_file_of_the_shipped_model_names_its_alignment_heads():
+def test_shipped_head_statistics_name_the_alignment_heads():
     text = (MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8")
     found, written = Statistics.from_json(text).aligner, json.loads(text)["aligner"]
     assert found and found.agreement > 0.7

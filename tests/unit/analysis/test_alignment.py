@@ -15,12 +15,12 @@ from transformer.analysis.alignment import (
 )
 
 
-def test_error_rate_matches_the_reference():
+def test_alignment_error_rate_matches_a_known_value():
     rate = alignment_error_rate({(0, 0), (1, 1), (2, 1)}, {(0, 0), (1, 2)}, {(2, 1)})
     assert rate == pytest.approx(0.4, abs=1e-6)
 
 
-def test_error_rate_ranges_from_zero_to_one():
+def test_alignment_error_rate_ranges_from_zero_to_one():
     sure = {(0, 0), (1, 1)}
     assert alignment_error_rate(sure, sure) == 0.0
     assert alignment_error_rate({(0, 1)}, sure) == 1.0
@@ -48,13 +48,13 @@ def test_shifted_alignment_uses_the_step_that_reads_the_token(made_up_trace):
     assert read == [token.text for token in trace.predicted_tokens[:-1]] == ["▁x", "▁y", "▁z"]
 
 
-def test_copying_model_aligns_where_it_predicts(copying_translator):
+def test_copying_model_aligns_tokens_at_the_predicting_step(copying_translator):
     trace = copying_translator.trace("the old dog")
     special = special_columns(trace)
     count = len(trace.target_tokens) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
     assert predicted.tolist() == consensus(trace).tolist() == list(range(count))
-    # It is one position too far, up to the end symbol, which aligns with nothing.
+    # The reading step aligns one position too far. The end symbol aligns with nothing.
     assert read[:-1].tolist() == list(range(1, count))
     gold = {(at, at) for at in range(count)}
     assert alignment_error_rate(links(predicted), gold) == 0.0 < alignment_error_rate(links(read), gold)
@@ -69,7 +69,7 @@ def test_coverage_sums_to_the_number_of_target_tokens(small_translator):
     assert coverage(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist() == [1.5, 0.5]
 
 
-def test_share_on_the_end_symbol_is_computed(small_translator):
+def test_special_share_is_the_attention_to_the_end_symbol(small_translator):
     trace = small_translator.trace("A dog.", "Ein Hund.")
     rows = alignment_rows(trace, shift=False)
     share = special_share(rows, special_columns(trace))

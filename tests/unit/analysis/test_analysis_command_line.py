@@ -10,12 +10,12 @@ from tests.pipes import no_pipes, piped
 from transformer.ablation.estimate import Estimate
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.commands.measure import main
-from transformer.commands.progress import Clock
+from transformer.commands.progress import ProgressReport
+from transformer.measurements.agreement import AgreementStatistics
+from transformer.measurements.corpus import NO_METRICS
+from transformer.measurements.importance import ImportanceStatistics
+from transformer.measurements.removal import RemovalQuality, pairs_digest
 from transformer.running.translator import Translator
-from transformer.surveys.agreement import AgreementStatistics
-from transformer.surveys.corpus import NOTHING
-from transformer.surveys.importance import ImportanceStatistics
-from transformer.surveys.removal import RemovalQuality, pairs_digest
 from transformer.training.data import read_pairs
 from transformer.values.head_means import sentences_digest
 from transformer.values.kinds import KINDS
@@ -23,7 +23,7 @@ from transformer.values.kinds import KINDS
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
-def test_sentences_in_a_file_are_measured(model_folder, small_translator, tmp_path, run_main):
+def test_measure_command_measures_the_sentences_in_a_file(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n\nA dog\n", encoding="utf-8")
     done = run_main(
@@ -40,7 +40,7 @@ def test_sentences_in_a_file_are_measured(model_folder, small_translator, tmp_pa
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_measurement_is_kept_if_the_figures_cannot_be_written(model_folder, tmp_path, run_main):
+def test_measure_command_keeps_its_partial_results_if_the_disk_is_full(model_folder, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n", encoding="utf-8")
     output.symlink_to("/dev/full")
@@ -57,7 +57,7 @@ def test_folder_is_rejected_as_an_output_file(model_folder, tmp_path, run_main):
     assert done.returncode == 1 and done.stderr.startswith(f"error: {tmp_path} is a folder: name a file, such as")
 
 
-def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
+def test_unusable_sentence_file_gives_a_one_line_error(model_folder, tmp_path, run_main):
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
     latin = tmp_path / "latin.txt"
@@ -68,7 +68,7 @@ def test_errors_are_reported_on_one_line(model_folder, tmp_path, run_main):
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
-def test_shipped_sentences_are_measured():
+def test_shipped_sentences_are_distinct_and_of_moderate_length():
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
     assert len(sentences) == len(set(sentences)) == 200
     assert all(3 <= len(sentence.split()) <= 20 for sentence in sentences)
@@ -76,7 +76,7 @@ def test_shipped_sentences_are_measured():
     assert not any("Tom" in sentence for sentence in sentences)
 
 
-def test_means_importance_and_quality_without_heads_are_written(model_folder, tmp_path, run_main):
+def test_means_importance_and_removal_commands_write_their_files(model_folder, tmp_path, run_main):
     folder, sentences, pairs = tmp_path / "model", tmp_path / "sentences.txt", tmp_path / "pairs.tsv"
     shutil.copytree(model_folder, folder)
     sentences.write_text("I have a dream.\nA dog\n", encoding="utf-8")
@@ -121,14 +121,14 @@ def test_agreement_command_writes_its_file(model_folder, small_translator, tmp_p
 
 
 def remove_by(importance, model_folder, run_main):
-    """Remove heads in the order of a file of head importance."""
+    """Run the removal command with a head importance file."""
     pairs, output = importance.with_name("pairs.tsv"), importance.with_name("removal.json")
     pairs.write_text("A dog.\tEin Hund.\n", encoding="utf-8")
     files = ("--data", pairs, "--importance", importance, "--output", output, "--model", model_folder)
     return run_main(main, "removal", *files)
 
 
-def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_main):
+def test_head_importance_of_another_model_gives_a_one_line_error(model_folder, tmp_path, run_main):
     other = ImportanceStatistics("another", "zero", 1, "", *[_nothing()] * 2, _zeros(), _estimate(np.zeros(())))
     (tmp_path / "importance.json").write_text(other.to_json(), encoding="utf-8")
     done = remove_by(tmp_path / "importance.json", model_folder, run_main)
@@ -136,7 +136,7 @@ def test_importance_of_another_model_is_reported(model_folder, tmp_path, run_mai
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b"[" * 100_000], ids=range(5))
-def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_main, content):
+def test_file_without_head_importance_gives_a_one_line_error(model_folder, tmp_path, run_main, content):
     path = tmp_path / "importance.json"
     path.write_bytes(content)
     done = remove_by(path, model_folder, run_main)
@@ -144,8 +144,8 @@ def test_file_without_head_statistics_is_reported(model_folder, tmp_path, run_ma
     assert done.stderr.count("\n") == 1
 
 
-def test_shipped_means_match_the_shipped_sentences(shipped):
-    """Recreate them with `python -m transformer.analysis means` whenever the model or the sentences change."""
+def test_shipped_mean_outputs_belong_to_the_shipped_sentences(shipped):
+    """Recreate the means with `python -m transformer.analysis means` whenever the model or the sentences change."""
     assert shipped.means is not None, "the means beside the model belong to another one"
     sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
     assert shipped.means.sentences == sentences_digest(sentences)
@@ -155,7 +155,7 @@ def test_shipped_means_match_the_shipped_sentences(shipped):
 
 @no_pipes
 @pytest.mark.parametrize("command", ["gallery", "importance", "agreement", "means"])
-def test_sentences_that_are_read_once_may_come_from_a_pipe(model_folder, tmp_path, run_main, command):
+def test_sentences_can_be_read_from_a_pipe(model_folder, tmp_path, run_main, command):
     folder = shutil.copytree(model_folder, tmp_path / "model")
     output = () if command == "means" else ("--output", tmp_path / "found.json")
     with piped("The old man reads a book.\nI have a dream.\n") as pipe:
@@ -179,11 +179,11 @@ def _nothing():
 def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeypatch, capsys):
     file = tmp_path / "sentences.txt"
     file.write_text("A dog\n" * 6_000, encoding="utf-8")
-    clock = Clock(file, processes=2)
-    # Each takes 12 seconds for its part of 240 sentences: 40 per second.
+    clock = ProgressReport(file, processes=2)
+    # Two processes finish 240 sentences each in 12 seconds, so 40 sentences a second together.
     for number, now in enumerate((100.0, 100.2, 112.0, 112.2, 124.0, 124.2, 136.0), start=1):
         monkeypatch.setattr("time.monotonic", lambda now=now: now)
-        clock.report(240 * number, NOTHING)
+        clock.report(240 * number, NO_METRICS)
     assert capsys.readouterr().err.splitlines() == [
         "720 of 6,000 sentences, 40 a second, 0:02:12 left",
         "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",
@@ -192,7 +192,7 @@ def test_reported_speed_counts_the_sentences_of_both_processes(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("processes", [0, 1_000_000])
-def test_impossibly_large_process_count_gives_a_one_line_error(tmp_path, run_main, processes):
+def test_invalid_process_count_gives_a_one_line_error(tmp_path, run_main, processes):
     done = run_main(main, "measure", "--processes", processes, "--output", tmp_path / "heads.json")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: --processes must be at least 1 and at most 256, not ")

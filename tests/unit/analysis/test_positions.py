@@ -18,15 +18,15 @@ from transformer.model.sinusoids import frequencies, sinusoids
 WIDTHS = [2, 6, 20, 128, 512]
 
 
-def test_position_encoding_has_the_values_of_the_paper():
+def test_positional_encoding_matches_the_paper():
     table = sinusoids(60, 512)
     np.testing.assert_allclose(table[1, :4], [0.841471, 0.540302, 0.821856, 0.569695], atol=1e-6)
     np.testing.assert_allclose(table[50, 128:130], [-0.958924, 0.283662], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(table, axis=1), 16, atol=1e-12)
 
 
-def test_position_curves_are_sines_and_cosines():
-    # 100 positions, dimensions 4 to 7 of 20: two sines and two cosines of 10000^(-4/20) and 10000^(-6/20).
+def test_positional_encoding_consists_of_sines_and_cosines():
+    # 100 positions, dimensions 4 to 7 of 20: sines and cosines with frequencies 10000^(-4/20) and 10000^(-6/20).
     curves = sinusoids(100, 20)[:, 4:8]
     position = np.arange(100)
     for column, curve in zip(curves.T, (np.sin, np.cos), strict=False):
@@ -36,7 +36,7 @@ def test_position_curves_are_sines_and_cosines():
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_interleaved_and_split_encodings_are_permutations(width):
+def test_interleaved_and_split_encodings_are_permutations_of_each_other(width):
     interleaved, halves = sinusoids(30, width), sinusoids(30, width, halves=True)
     order = halves_order(width)
     assert sorted(order) == list(range(width))
@@ -45,7 +45,7 @@ def test_interleaved_and_split_encodings_are_permutations(width):
     np.testing.assert_allclose(dot_products(interleaved), dot_products(halves), atol=1e-10)
 
 
-def test_wavelengths_begin_at_two_pi_and_match_the_formula():
+def test_wavelengths_start_at_two_pi_and_match_the_formula():
     lengths = wavelengths(512)
     assert lengths.shape == (256,) and (np.diff(lengths) > 0).all()
     assert lengths[0] == pytest.approx(2 * np.pi)
@@ -56,7 +56,7 @@ def test_wavelengths_begin_at_two_pi_and_match_the_formula():
 @pytest.mark.parametrize(
     ("offset", "product"), [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)]
 )
-def test_dot_products_of_positions_match_the_reference(offset, product):
+def test_dot_products_of_positional_encodings_match_known_values(offset, product):
     products = by_offset(dot_products(sinusoids(80, 512)))
     assert products.mean[offset] == pytest.approx(product, abs=5e-5)
     assert products.mean[offset] == pytest.approx(np.cos(offset * frequencies(512)).sum(), abs=1e-9)
@@ -64,17 +64,17 @@ def test_dot_products_of_positions_match_the_reference(offset, product):
 
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_dot_product_of_positions_depends_only_on_their_offset(width, halves):
+def test_dot_product_of_positional_encodings_depends_only_on_their_offset(width, halves):
     table = sinusoids(64, width, halves=halves)
     for matrix in (dot_products(table), distances(table)):
         assert np.array_equal(by_offset(matrix).offsets, np.arange(64))
         np.testing.assert_allclose(by_offset(matrix).spread, 0, atol=1e-9)
-    # The law of cosines for encodings of equal length.
+    # The law of cosines for encodings of equal norm.
     expected = np.sqrt(np.maximum(width - 2 * dot_products(table), 0))
     np.testing.assert_allclose(distances(table), expected, atol=1e-6)
 
 
-def test_spread_shows_dot_products_that_depend_on_more_than_offsets():
+def test_spread_is_positive_if_values_at_the_same_offset_differ():
     found = by_offset(np.array([[1.0, 2.0], [2.0, 4.0]]))
     assert found.mean.tolist() == [2.5, 2.0] and found.spread.tolist() == [3.0, 0.0]
 
@@ -82,7 +82,7 @@ def test_spread_shows_dot_products_that_depend_on_more_than_offsets():
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("offset", [0, 1, 3, 17, 500, -4])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_rotation_maps_every_position_to_the_one_k_positions_later(width, offset, halves):
+def test_rotation_shifts_positional_encodings_by_the_offset(width, offset, halves):
     matrix = rotation(offset, width, halves=halves)
     table = sinusoids(600, width, halves=halves)
     start = np.arange(10, 90)
@@ -91,19 +91,19 @@ def test_rotation_maps_every_position_to_the_one_k_positions_later(width, offset
     assert (np.count_nonzero(matrix, axis=1) <= 2).all(), "one rotation a pair"
 
 
-def test_two_rotations_equal_one_by_the_sum_of_offsets():
+def test_two_rotations_combine_into_one_by_the_sum_of_their_offsets():
     np.testing.assert_allclose(rotation(3, 20) @ rotation(4, 20), rotation(7, 20), atol=1e-12)
     assert np.array_equal(rotation(0, 20), np.eye(20))
     np.testing.assert_allclose(rotation(-5, 20), rotation(5, 20).T, atol=1e-15)
 
 
-def test_binary_counter_counts_in_bits():
+def test_binary_counter_gives_the_bits_of_each_number():
     assert binary_counter(6, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]]
     counter = binary_counter(300, 9)
     assert np.array_equal(counter @ (1 << np.arange(9)), np.arange(300))
 
 
-def test_dropout_drops_a_share_and_keeps_the_mean():
+def test_dropout_zeroes_the_given_share_and_scales_up_the_rest():
     table = np.ones((200, 200))
     dropped = dropout(table, rate=0.25, seed=3)
     assert set(np.unique(dropped)) == {0.0, 1 / 0.75}

@@ -1,21 +1,19 @@
-"""Tests of the film of a sentence: every number of every frame is that of the trace's tensor."""
-
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from transformer.analysis.heads.clearest_head import clearest_head
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.sentence_film import sentence_film
-from transformer.analysis.word_links import across, source_words, target_words
+from transformer.analysis.word_links import counterparts, source_words, target_words
 from transformer.values.trace import KINDS
 
 SENTENCE, TRANSLATION, WORD = "The old man reads a book.", "Der alte Mann liest ein Buch.", 2
 
 
 def film_of(translator, word, *, details=True):
-    """Return the trace of the sentence, and the frames by name."""
+    """Return the trace of the sentence, its head metrics by attention kind, and the frames by name."""
     trace = translator.trace(SENTENCE, TRANSLATION, details=details)
     metrics = {kind: head_metrics(trace, kind, translator.tokenizer.key_scores(kind)) for kind in KINDS}
     return trace, metrics, {each.name: each for each in sentence_film(trace, translator.weights(), metrics, word)}
@@ -30,7 +28,7 @@ def numbers(frame):
     return [line.numbers.tolist() for line in frame.lines]
 
 
-def test_frames_go_from_the_word_to_the_next_step(film):
+def test_film_frames_go_from_words_to_the_next_step(film):
     assert list(film[2]) == [
         "words",
         "tokens",
@@ -90,7 +88,7 @@ def test_film_shows_the_similarity_of_vectors_after_each_layer(film):
     assert len(later) == len(trace.encoder)
 
 
-def test_film_shows_no_head_that_stands_out_for_an_article(shipped):
+def test_film_of_a_pronoun_shows_the_head_that_links_it_to_its_noun(shipped):
     trace = shipped.trace("The animal did not cross the street because it was too tired.", details=True)
     metrics = {kind: head_metrics(trace, kind, shipped.tokenizer.key_scores(kind)) for kind in KINDS}
     words = source_words(trace)
@@ -101,15 +99,15 @@ def test_film_shows_no_head_that_stands_out_for_an_article(shipped):
     assert weights.lines[0].numbers.argmax() == words.rows[spelled.index("animal")][0]
 
 
-def test_mask_and_cross_attention_are_those_of_the_step_that_writes_the_word(film):
+def test_film_shows_mask_and_cross_attention_of_the_step_that_writes_the_word(film):
     trace, _, frames = film
-    step = target_words(trace).rows[across(trace)[0][WORD]][0]
+    step = target_words(trace).rows[counterparts(trace)[0][WORD]][0]
     for name, kind in (("mask", "decoder"), ("cross", "cross")):
         frame, (line,) = frames[name], frames[name].lines
         assert (frame.row, frame.kind) == (step, kind)
         assert line.numbers.tolist() == trace.attention(kind)[frame.layer, frame.head, step].tolist()
-        assert line.seen.tolist() == trace.mask(kind)[step].tolist()
-    assert not frames["mask"].lines[0].seen[step + 1 :].any()
+        assert line.allowed.tolist() == trace.mask(kind)[step].tolist()
+    assert not frames["mask"].lines[0].allowed[step + 1 :].any()
 
 
 def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
@@ -120,14 +118,14 @@ def test_film_shows_the_probabilities_of_one_step_and_of_all_steps(film):
     np.testing.assert_allclose(frames["again"].lines[0].numbers, np.exp(trace.log_probs))
 
 
-def test_sentence_without_a_word_shows_its_first_token_and_its_clearest_heads(small_translator):
+def test_film_without_a_chosen_word_shows_the_first_token_and_the_default_heads(small_translator):
     trace, metrics, frames = film_of(small_translator, -1)
     assert [frames[name].row for name in ("tokens", "scores", "mask", "next")] == [0, 0, 0, 0]
     for name in ("weights", "mask", "cross"):
-        telling = telling_head(trace, metrics[frames[name].kind])
+        telling = clearest_head(trace, metrics[frames[name].kind])
         assert (frames[name].layer, frames[name].head) == (telling.layer, telling.head)
 
 
-def test_trace_without_details_is_reported(small_translator):
+def test_film_of_a_trace_without_details_raises_an_error(small_translator):
     with pytest.raises(ValueError, match="details=True"):
         film_of(small_translator, WORD, details=False)

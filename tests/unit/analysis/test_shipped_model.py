@@ -1,4 +1,4 @@
-"""Tests of numbers inside the shipped model, whose weights are larger than a fresh model's."""
+"""Checks recomputed numbers on the shipped model, whose weights are larger than those of untrained models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.prediction import prediction
 from transformer.values.trace import KINDS
 
-# The text has more tokens than the 32 dimensions of a value.
+# The text has more than 32 tokens, the dimensions of a value vector.
 TEXT = "The old man who lives next to the river told us yesterday that he had never seen so much water, " * 2
 
 
@@ -23,15 +23,14 @@ def trace(shipped):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_inside_the_shipped_model_are_reproduced(shipped, trace, kind):
-    """References A13 and A19."""
+def test_recomputed_attention_matches_the_shipped_model(shipped, trace, kind):
     weights = shipped.weights()
     for layer in (0, 3, 5):
         found = contributions(trace, weights, kind, layer)
         layers = shipped._model.encoder_layers if kind == "encoder" else shipped._model.decoder_layers
         attention = layers[layer].cross_attention if kind == "cross" else layers[layer].self_attention
         heads = torch.tensor(trace.detail(kind, "outputs")[layer]).double()
-        # Computed in double precision, because the sums have 256 terms and numbers up to 44.
+        # Double precision, because the sums have 256 terms of magnitude up to 44.
         weight, bias = attention.out_projection.weight.double(), attention.out_projection.bias.double()
         expected = linear(heads.transpose(0, 1).flatten(1), weight, bias).numpy()
         np.testing.assert_allclose(found.output(), expected, atol=1e-5)

@@ -15,7 +15,7 @@ def trace(small_translator):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
+def test_attention_rows_sum_to_one_in_every_view(trace, kind, words, special):
     view = view_of(trace, kind, words=words, special=special)
     assert view.weights.shape == (view.layers, view.heads, len(view.axes.rows), len(view.axes.columns))
     assert view.mask.shape == view.weights.shape[2:]
@@ -27,7 +27,7 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_view_without_merging_or_hiding_equals_the_trace(trace, kind):
+def test_view_without_merging_or_hiding_matches_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
     assert [group[0] for group in view.axes.rows] == list(trace.query_tokens(kind))
@@ -44,7 +44,7 @@ def test_hidden_share_equals_the_weight_of_the_hidden_columns(trace):
     np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
 
 
-def test_row_is_rescaled_when_columns_are_hidden():
+def test_attention_row_is_rescaled_when_columns_are_hidden():
     weights, hidden = scaled_rows(np.array([[0.1, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(weights, [[0.2, 0.8], [0, 0]])
     np.testing.assert_allclose(hidden, [0.5, 1.0])

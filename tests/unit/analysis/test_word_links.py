@@ -1,5 +1,3 @@
-"""Tests of a word's links over all heads: which links there are, their order, and their weights from the trace."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from tests.made_up_traces import made_up_trace
 from tests.properties import few
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.word_links import across, by_word, source_words, target_words, word_links
+from transformer.analysis.word_links import by_word, counterparts, source_words, target_words, word_links
 from transformer.values.trace import KINDS
 
 SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", "mü|de", ".")
@@ -18,7 +16,7 @@ SOURCE, TARGET = ("the", "an|imal", "is", "tired", "."), ("das", "Tier", "ist", 
 
 @st.composite
 def traces(draw):
-    """Traces of two layers and two heads; the weights have few different values, so that some are equal."""
+    """Draw traces of two layers and two heads. Weights take few distinct values, so that some links tie."""
     even = made_up_trace(SOURCE, TARGET)
     maps = {}
     for kind in KINDS:
@@ -35,51 +33,51 @@ def found(trace):
 
 @few(40)
 @given(traces())
-def test_links_are_sorted_and_have_the_weights_of_the_trace(trace):
+def test_word_links_are_sorted_and_have_the_weights_of_the_trace(trace):
     links, sides = found(trace), {"source": source_words(trace), "target": target_words(trace)}
-    assert [link.beyond for link in links] == sorted((link.beyond for link in links), reverse=True)
+    assert [link.excess for link in links] == sorted((link.excess for link in links), reverse=True)
     for link in links:
         rows = sides["source" if link.kind == "encoder" else "target"].rows[link.row]
         columns = sides["target" if link.kind == "decoder" else "source"].columns[link.column]
         weights = trace.attention(link.kind)[link.layer, link.head][np.ix_(rows, columns)]
         assert link.weight == pytest.approx(weights.sum(axis=1).mean(), abs=1e-6)
-        assert 0 < link.beyond <= link.weight
+        assert 0 < link.excess <= link.weight
         assert trace.mask(link.kind)[np.ix_(rows, columns)].any()
 
 
 @few(40)
 @given(traces())
-def test_tied_links_keep_their_order_and_word_pairs_have_one_link(trace):
+def test_equally_strong_links_keep_their_order_and_word_pairs_have_one_link(trace):
     links = found(trace)
     places = [(KINDS.index(link.kind), link.row, link.column) for link in links]
     assert len(set(places)) == len(places)
     for (before, first), (after, second) in zip(
         zip(links, places, strict=True), zip(links[1:], places[1:], strict=True), strict=False
     ):
-        assert before.beyond > after.beyond or first < second
+        assert before.excess > after.excess or first < second
     assert links == found(trace)
 
 
 @few(40)
 @given(traces())
-def test_links_exclude_symbols_punctuation_and_neighbouring_words(trace):
+def test_word_links_exclude_special_tokens_punctuation_and_neighbouring_words(trace):
     links = found(trace)
     for words in (source_words(trace), target_words(trace)):
         assert not any(token.special for tokens in words.tokens for token in tokens)
-        assert words.spoken == (True, True, True, True, False)
+        assert words.has_letters == (True, True, True, True, False)
     assert all(4 not in (link.row, link.column) for link in links)
     assert all(abs(link.row - link.column) > 1 for link in links if link.kind != "cross")
     assert all(link.column < link.row for link in links if link.kind == "decoder")
 
 
-def test_words_have_rows_where_written_and_columns_where_read():
+def test_target_words_have_rows_where_predicted_and_columns_where_read():
     words = target_words(made_up_trace(SOURCE, TARGET))
     assert words.rows == ((0,), (1,), (2,), (3, 4), (5,))
     assert words.columns == ((1,), (2,), (3,), (4, 5), (6,))
     assert source_words(made_up_trace(SOURCE, TARGET)).rows == ((0,), (1, 2), (3,), (4,), (5,))
 
 
-def test_link_names_the_head_that_makes_it_specifically():
+def test_link_names_the_head_that_attends_to_the_word_in_particular():
     even = made_up_trace(SOURCE, TARGET).attention("encoder")[0, 0]
     everywhere, here = np.zeros_like(even), even.copy()
     everywhere[:, 4] = 1
@@ -90,7 +88,7 @@ def test_link_names_the_head_that_makes_it_specifically():
     assert (tired.head, tired.weight) == (1, pytest.approx(0.7))
 
 
-def test_the_links_of_a_word_are_its_rows_and_its_columns():
+def test_links_of_a_word_are_grouped_by_direction():
     links = found(made_up_trace(SOURCE, TARGET, cross=np.eye(7, 7)[[0, 1, 3, 4, 4, 5, 6]]))
     looks, looked = by_word(links)[False, 3]
     assert all(link.row == 3 and link.kind != "encoder" for link in looks)
@@ -100,12 +98,12 @@ def test_the_links_of_a_word_are_its_rows_and_its_columns():
     assert {"cross"} == {link.kind for link in looked if link.weight == 1}
 
 
-def test_cross_links_are_the_words_with_most_mean_cross_attention():
+def test_words_are_aligned_by_the_highest_mean_cross_attention():
     one, other = np.full((7, 7), 1 / 7), np.full((7, 7), 1 / 7)
     one[1] = np.eye(7)[3]
     other[1] = [0, 0.45, 0.45, 0, 0.1, 0, 0]
     other[5] = np.eye(7)[5]
     trace = made_up_trace(SOURCE, TARGET, cross=np.stack([one, other])[None])
-    of_source, of_target = across(trace)
+    of_source, of_target = counterparts(trace)
     assert of_target[1] == 2 and of_source[2] == 1
     assert of_source[4] == -1 and of_target[4] == -1, "punctuation has none"

@@ -8,7 +8,7 @@ from transformer.values.tokens import Token
 
 
 def located(*spelt):
-    """Return sentencepiece tokens with their spans, and their text."""
+    """Return sentencepiece tokens with their spans, and the text that they spell."""
     roles = {"<s>": "start", "</s>": "end"}
     text, tokens = "", []
     for each in spelt:
@@ -23,7 +23,7 @@ def located(*spelt):
 
 
 def words(tokens, text):
-    """Return the characters that each word covers."""
+    """Return the text of each word."""
     spans = [[tokens[at].span for at in group if tokens[at].span] for group in word_groups(tokens, text)]
     return [text[each[0][0] : each[-1][1]] for each in spans if each]
 
@@ -57,12 +57,12 @@ def test_space_begins_a_word_and_punctuation_is_separate(spelt, groups):
         (("▁ก", "ิน", "ข้าว"), ["กิน", "ข้าว"]),
     ],
 )
-def test_words_beside_a_script_without_spaces_are_split_as_usual(spelt, expected):
+def test_words_within_a_script_without_spaces_stay_whole(spelt, expected):
     assert words(*located(*spelt)) == expected
 
 
-def test_bytes_and_other_tokens_of_one_character_stay_together():
-    """For this vocabulary an emoji is four bytes, "…" three full stops, and "は" three bytes."""
+def test_tokens_of_one_character_stay_together():
+    """In this vocabulary an emoji is four bytes, "…" is three full stops, and "は" is three bytes."""
     tokens = (
         Token(9, "▁", (0, 0)),
         *[Token(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
@@ -73,13 +73,13 @@ def test_bytes_and_other_tokens_of_one_character_stay_together():
     assert word_groups(tokens, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))
 
 
-def test_attention_to_a_word_is_summed_and_from_a_word_averaged():
+def test_merging_words_sums_attention_columns_and_averages_rows():
     weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.6, 0.4]])
     merged = merge_words(weights, [(0,), (1, 2)], [(0,), (1, 2)])
     np.testing.assert_allclose(merged, [[0.1, 0.9], [0.25, 0.75]])
 
 
-def test_rows_still_sum_to_one():
+def test_merged_attention_rows_sum_to_one():
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(np.ones(7), size=(2, 3, 5))
     merged = merge_words(weights, [(0, 1), (2,), (3, 4)], [(0,), (1, 2, 3), (4, 5, 6)])

@@ -17,7 +17,10 @@ Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 
 @pytest.fixture(scope="session")
 def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
-    """Return a function that edits the copying model's weights; it receives the dimensions of tokens and positions."""
+    """Return a function that builds a copying model with edited weights.
+
+    The edit receives the weights by name, and the dimensions that hold tokens and positions.
+    """
 
     def changed(change: Change) -> Translator:
         config = copying_translator.config
@@ -35,20 +38,20 @@ def changed_copier(copying_translator: Translator) -> Callable[[Change], Transla
 
 
 def look_one_ahead(weights, tokens, places):
-    """Let decoder row t look at source position t + 1 and predict its token."""
+    """Make decoder row t attend to source position t + 1."""
     query = weights["decoder_layers.0.cross_attention.in_projection.weight"].chunk(3)[0]
     query[places, places] = torch.eye(places.stop - places.start).roll(1, dims=0)
 
 
 @pytest.fixture(scope="session")
 def next_copier(changed_copier) -> Translator:
-    """A model that looks at source position t + 1 and predicts its token."""
+    """A model that attends to source position t + 1 and predicts the token there."""
     return changed_copier(look_one_ahead)
 
 
 @pytest.fixture(scope="session")
 def distracted_copier(changed_copier) -> Translator:
-    """A model like `next_copier` with nine tenths of its cross-attention on the end symbol, whose value is 0."""
+    """Like `next_copier`, but nine tenths of the cross-attention go to the end symbol, whose value vector is 0."""
 
     def change(weights, tokens, places):
         look_one_ahead(weights, tokens, places)
@@ -56,8 +59,8 @@ def distracted_copier(changed_copier) -> Translator:
         _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
         key[END, END] = 1.0
         weights[f"{name}.in_projection.bias"][END] = 17.8
-        # Value of every other token, minus the mean, so that the part that layer normalisation subtracts has no value
-        # either.
+        # The value of the end symbol is 0. The other values have a mean of 0, because layer normalisation
+        # would subtract their mean.
         others = torch.ones(tokens.stop)
         others[END] = 0
         value[tokens, tokens] = torch.diag(others) - torch.outer(others, others) / others.sum()
@@ -68,10 +71,10 @@ def distracted_copier(changed_copier) -> Translator:
 
 @pytest.fixture(scope="session")
 def mixing_copier(changed_copier) -> Translator:
-    """A model whose encoder moves the token from position t + 1 to position t, where cross-attention looks."""
+    """A model whose encoder moves the token from position t + 1 to position t, where cross-attention attends."""
 
     def change(weights, tokens, places):
-        # This doubles the part of the token that is already there, and leaves the positions readable.
+        # Strong enough to outweigh the token already at position t, weak enough to keep positions readable.
         weights["encoder_layers.0.self_attention.out_projection.weight"][tokens, tokens] = 0.15 * torch.eye(tokens.stop)
 
     return changed_copier(change)

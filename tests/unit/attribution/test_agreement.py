@@ -24,26 +24,26 @@ def additive(masks):
     return masks @ np.array([3.0, 2.0, 1.0, 0.0])
 
 
-def test_kendalls_tau_matches_a_hand_computed_case():
+def test_kendall_tau_matches_a_hand_computed_case():
     assert kendall_tau(np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.4, 0.1, 0.35, 0.15])) == pytest.approx(1 / 3)
 
 
 def test_rank_correlation_matches_a_hand_computed_case():
-    """Spearman's correlation compares the gradient's estimate of a head with the measurement."""
+    """Spearman's correlation compares estimated with measured head importance."""
     ranked: dict[Kind, list[float]] = {"encoder": [0.5, 0.3], "decoder": [0.15], "cross": [0.05]}
     other: dict[Kind, list[float]] = {"encoder": [0.4, 0.1], "decoder": [0.35], "cross": [0.15]}
     one, two = ({kind: np.array([values]) for kind, values in each.items()} for each in (ranked, other))
     assert MeasuredImportance("zero", one, two, 0.0, {}).agreement == pytest.approx(0.4)
 
 
-def test_kendalls_tau_accounts_for_ties_on_both_sides():
+def test_kendall_tau_accounts_for_ties():
     # One of three pairs is tied on one side: 2 / sqrt(2 * 3).
     assert kendall_tau(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])) == pytest.approx(2 / np.sqrt(6))
     assert np.isnan(kendall_tau(np.ones(3), np.arange(3.0)))
 
 
 @pytest.mark.parametrize(("tokens", "deviation"), [(5, 0.408), (8, 0.289), (12, 0.221), (20, 0.162), (40, 0.110)])
-def test_standard_deviation_matches_unrelated_rankings(tokens, deviation):
+def test_standard_deviation_of_tau_matches_known_values(tokens, deviation):
     assert chance_deviation(tokens) == pytest.approx(deviation, abs=5e-4)
 
 
@@ -53,7 +53,7 @@ def test_tau_of_one_half_is_not_significant_with_eight_words():
     assert found.chance == pytest.approx(0.57, abs=5e-3)
 
 
-def test_standard_deviation_matches_random_rankings():
+def test_standard_deviation_of_tau_matches_random_rankings():
     generator = np.random.default_rng(3)
     taus = [kendall_tau(generator.random(8), generator.random(8)) for _ in range(500)]
     assert np.std(taus) == pytest.approx(chance_deviation(8), abs=0.02)
@@ -64,7 +64,7 @@ def test_agreement_can_exclude_columns():
     found = agreement([one, other], columns=[0, 1, 2])
     np.testing.assert_allclose(found.tau, 1)
     assert found.same_first.all() and found.methods == ("weights", "erasure")
-    # Three tokens agree by chance too often for a perfect tau to be evidence.
+    # With three tokens, a perfect tau occurs by chance too often to be significant.
     assert found.chance > 1 and not found.above_chance.any()
     everything = agreement([one, other], columns=range(4))
     assert not everything.same_first[0, 1] and everything.tau[0, 1] == pytest.approx(0)
@@ -72,7 +72,7 @@ def test_agreement_can_exclude_columns():
         agreement([one, other], columns=[1])
 
 
-def test_deletion_curves_of_an_additive_score():
+def test_deletion_curves_of_an_additive_score_match_hand_computed_values():
     found = deletion_curves(additive, np.array([3.0, 2.0, 1.0, 0.0]), range(4), draws=3, seed=1)
     np.testing.assert_allclose(found.best_first, [6, 3, 1, 0, 0])
     np.testing.assert_allclose(found.worst_first, [6, 6, 5, 3, 0])
@@ -95,7 +95,7 @@ def test_deletion_keeps_unlisted_columns():
     np.testing.assert_array_equal(best_first(np.array([1.0, 5.0, 1.0]), [2, 0, 1]), [1, 0, 2])
 
 
-def test_deleting_the_words_found_by_a_method_lowers_the_score_most(next_copier):
+def test_deleting_the_most_important_words_first_lowers_the_score_most(next_copier):
     trace = next_copier.trace("The dog and the cat")
     target = [Target((3,))]
     found = next_copier.attribute(trace, "erasure", target)
@@ -105,7 +105,7 @@ def test_deleting_the_words_found_by_a_method_lowers_the_score_most(next_copier)
 
 
 @ONE_SHAPE
-def test_deletion_removes_words_with_all_their_tokens(shaped_translator, shaped_trace):
+def test_deletion_removes_all_tokens_of_a_word(shaped_translator, shaped_trace):
     target = Target((5,))
     found = shaped_translator.attribute(shaped_trace, "norms", [Target((0,)), target], words=True)
     words = range(len(found.source_groups) - 1)

@@ -5,13 +5,13 @@ import pytest
 
 from transformer.attribution.agreement import agreement
 from transformer.attribution.attribution import METHODS, Target
-from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
+from transformer.measurements.agreement import AgreementStatistics, agreement_statistics
 
 SENTENCE = "The old man is asleep."
 
 
 @pytest.mark.thorough
-def test_agreement_of_a_sentence_is_measured_on_one_of_its_words(small_translator):
+def test_agreement_is_measured_on_one_predicted_token_per_sentence(small_translator):
     found = agreement_statistics(small_translator, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
     assert found.model == small_translator.version and found.words == 6
@@ -27,7 +27,7 @@ def test_agreement_of_a_sentence_is_measured_on_one_of_its_words(small_translato
     np.testing.assert_array_equal(found.tau.low, found.tau.high)
 
 
-def test_agreement_statistics_are_reproducible_and_survive_a_file(small_translator):
+def test_agreement_statistics_are_reproducible_and_survive_saving_and_loading(small_translator):
     texts = [SENTENCE, "I have a dream."]
     found = agreement_statistics(small_translator, texts)
     again = AgreementStatistics.from_json(found.to_json())
@@ -36,6 +36,6 @@ def test_agreement_statistics_are_reproducible_and_survive_a_file(small_translat
     assert again.digest == found.digest and found.to_json() == agreement_statistics(small_translator, texts).to_json()
 
 
-def test_sentences_too_short_to_rank_are_reported(small_translator):
+def test_sentences_too_short_to_rank_raise_an_error(small_translator):
     with pytest.raises(ValueError, match="none of the sentences can be ranked"):
         agreement_statistics(small_translator, ["No."])

@@ -8,13 +8,13 @@ import torch
 
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.objective import token_ids
 from transformer.attribution.transformed import linear_layer_norm
 from transformer.config import RELATIVE
 
 
-def test_direct_logit_parts_match_a_hand_computed_case():
-    """Each part uses the scale of the whole stream, not its own."""
+def test_direct_logit_contributions_match_a_hand_computed_case():
+    """Every part is divided by the standard deviation of the whole stream, not by its own."""
     parts = np.array([[1.0, 2, 3, 4], [2.0, 0, -1, 1]])
     gain, bias, word = np.array([1, 2, 1, 0.5]), np.array([0.1, 0, 0, 0.2]), np.array([1.0, -1, 0, 2])
     deviation = np.sqrt(parts.sum(axis=0).var() + 1e-5)
@@ -26,28 +26,28 @@ def test_direct_logit_parts_match_a_hand_computed_case():
     np.testing.assert_allclose(own, [0.894, 2.683], atol=1e-3, err_msg="what a norm of its own would give each part")
 
 
-def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
+def test_component_contributions_add_up_to_the_logit(shaped_translator, shaped_trace):
     targets, weights = every_position(shaped_trace), shaped_translator.weights()
     if weights.config.norm == "post":
         with pytest.raises(ValueError, match="for pre-norm models"):
             direct_logits(shaped_trace, weights, targets)
         return
     found = direct_logits(shaped_trace, weights, targets)
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0].numpy()
     taken = [token.id for token in shaped_trace.predicted_tokens]
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
-    # Token and position, then per layer 2 x (3 heads and a bias) and the network, then two biases.
+    # Token and position; per layer two attentions of 3 heads and a bias, and the feed-forward network; two biases.
     added = shaped_translator.config.positions not in RELATIVE
     assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 
 
-def test_contrast_includes_the_difference_of_output_biases(small_translator):
+def test_contrast_of_two_tokens_includes_the_difference_of_their_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
     taken, other = trace.predicted_tokens[1].id, 17
-    # A fresh model's biases are all 0.
+    # The biases of an untrained model are all 0.
     bias = np.arange(len(weights.arrays["generator.bias"]), dtype=np.float32)
     weights = replace(weights, arrays={**weights.arrays, "generator.bias": bias})
     found = direct_logits(trace, weights, [Target((1,), against=(other,)), Target((1,))])

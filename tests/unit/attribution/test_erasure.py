@@ -7,7 +7,7 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.objective import token_ids
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 
@@ -16,9 +16,8 @@ def test_erasing_nothing_reproduces_the_original_run(shaped_translator, shaped_t
     np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
 
 
-def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
-    """It is hidden in the encoder and from the decoder, in several variants at once."""
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+def test_erasing_a_token_has_the_effect_of_padding(shaped_translator, shaped_trace):
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     visible = np.ones((4, len(source)), dtype=bool)
     visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
     taken = [token.id for token in shaped_trace.predicted_tokens]
@@ -32,8 +31,7 @@ def test_erased_token_acts_like_padding(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found, expected.numpy(), atol=2e-5)
 
 
-def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, shaped_trace):
-    """The attribution methods' pass and the model's own give the same numbers for any hidden tokens on either side."""
+def test_erasure_matches_hiding_tokens_by_an_intervention(shaped_translator, shaped_trace):
     variants = [
         AS_TRAINED,
         Interventions(hidden_source=[2]),
@@ -48,8 +46,8 @@ def test_erasure_equals_hiding_the_token_by_an_intervention(shaped_translator, s
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_erasure_scores_match_captums_feature_ablation(shaped_translator, shaped_trace):
-    """Here captum ablates the mask of visible tokens."""
+def test_erasure_scores_match_captum_feature_ablation(shaped_translator, shaped_trace):
+    """Captum ablates the mask of visible tokens."""
     from captum.attr import FeatureAblation
 
     target, model = [Target((4,))], shaped_translator._model
@@ -80,7 +78,7 @@ def test_erasure_scores_match_captums_feature_ablation(shaped_translator, shaped
 
 
 @ONE_SHAPE
-def test_erasure_keeps_the_token_that_a_step_has_just_read(shaped_translator, shaped_trace):
+def test_erasure_never_removes_the_token_that_a_step_reads_last(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
     assert (found.prefix[0, 3:] == 0).all() and (found.prefix[0, :2] != 0).all()
@@ -89,7 +87,7 @@ def test_erasure_keeps_the_token_that_a_step_has_just_read(shaped_translator, sh
 
 
 @ONE_SHAPE
-def test_word_is_erased_with_all_its_tokens(shaped_translator, shaped_trace):
+def test_erasing_a_word_erases_all_its_tokens(shaped_translator, shaped_trace):
     target = [Target((5,))]
     words = shaped_translator.attribute(shaped_trace, "erasure", target, words=True)
     group = max(words.source_groups, key=len)
@@ -102,7 +100,7 @@ def test_word_is_erased_with_all_its_tokens(shaped_translator, shaped_trace):
     assert words.source[0, column] != pytest.approx(tokens.source[0, list(group)].sum(), abs=1e-4)
 
 
-def test_attribution_rejects_the_trace_of_a_changed_model(small_translator):
+def test_attribution_rejects_the_trace_of_an_edited_model(small_translator):
     trace = small_translator.trace("The dog sleeps.", details=True, interventions=Interventions(positions=False))
     for method in ("erasure", "frozen_gradient", "integrated_gradients"):
         with pytest.raises(ValueError, match="make the trace without interventions"):
@@ -110,6 +108,6 @@ def test_attribution_rejects_the_trace_of_a_changed_model(small_translator):
 
 
 @ONE_SHAPE
-def test_nonexistent_position_is_reported(shaped_translator, shaped_trace):
+def test_attribution_of_a_nonexistent_position_raises_an_error(shaped_translator, shaped_trace):
     with pytest.raises(ValueError, match="no token 99"):
         shaped_translator.attribute(shaped_trace, "erasure", [Target((99,))])

@@ -1,5 +1,3 @@
-"""Tests that a frozen run computes the same as the model, and leaves it unchanged."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,18 +5,18 @@ import torch
 
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target
-from transformer.attribution.frozen import Frozen
-from transformer.attribution.objective import embed, tokens_of
+from transformer.attribution.frozen import FrozenFunctions
+from transformer.attribution.objective import embed, token_ids
 
 
 @pytest.mark.parametrize("gradients", [True, False], ids=["written out", "fused"])
-def test_frozen_run_computes_the_same_as_the_model(shaped_translator, shaped_trace, gradients):
+def test_frozen_run_matches_the_model_output(shaped_translator, shaped_trace, gradients):
     model = shaped_translator._model
-    source, prefix = (ids[None] for ids in tokens_of(shaped_trace, torch.device("cpu")))
+    source, prefix = (ids[None] for ids in token_ids(shaped_trace, torch.device("cpu")))
     with torch.inference_mode():
         expected = model(source, prefix)
     x, y = embed(model, shaped_trace, [Target((len(prefix[0]) - 1,))])
-    with Frozen(torch.ones(1, 1, 1)):
+    with FrozenFunctions(torch.ones(1, 1, 1)):
         found = model.generator(model.decode(y[None], model.encode(x[None].requires_grad_(gradients), None)))
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-5)
 

@@ -1,5 +1,3 @@
-"""Tests of frozen gradients and integrated gradients: their sums, and comparison with other packages."""
-
 from __future__ import annotations
 
 import random
@@ -13,22 +11,22 @@ import torch
 
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position, whole_sentence
-from transformer.attribution.frozen import Frozen
+from transformer.attribution.frozen import FrozenFunctions
 from transformer.attribution.frozen_gradient import REMAINDERS
 from transformer.attribution.integrated_gradients import TOLERANCE, integrate
-from transformer.attribution.objective import embed, objective, tokens_of
+from transformer.attribution.objective import embed, objective, token_ids
 
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
 def logits_of(translator, trace):
-    source, prefix = tokens_of(trace, torch.device("cpu"))
+    source, prefix = token_ids(trace, torch.device("cpu"))
     with torch.inference_mode():
         return translator._model(source[None], prefix[None])[0].double().numpy()
 
 
-def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
-    """Covers every shape: pre- and post-norm, all activations, tied or not, with or without an output bias."""
+def test_gradient_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
+    """Covers pre-norm and post-norm, all activations, tied and untied embeddings, and models without an output bias."""
     targets = every_position(shaped_trace)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", targets)
     taken = [token.id for token in shaped_trace.predicted_tokens]
@@ -39,8 +37,8 @@ def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
     assert abs(found.remainders["biases"]).min() > 1e-3
 
 
-def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translator, shaped_trace, monkeypatch):
-    """The terms rely on this: detached values stay at their observed value, and the rest is linear."""
+def test_doubling_an_embedding_in_a_frozen_run_doubles_its_term(shaped_translator, shaped_trace, monkeypatch):
+    """Detached tensors keep their recorded values, so the rest of the frozen run is linear in the embeddings."""
     target, tokens = Target((2,)), len(shaped_trace.source_tokens)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
     model = shaped_translator._model
@@ -50,7 +48,7 @@ def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translato
         factors = torch.ones(1, tokens, 1)
         if column is not None:
             factors[0, column] = 2
-        with Frozen(torch.ones(1, 1, 1)):
+        with FrozenFunctions(torch.ones(1, 1, 1)):
             hidden = model.decode(prefix[None], model.encode((source * factors).requires_grad_(), None))
         return objective(model, hidden, shaped_trace, [target], log_probs=False)[0].item()
 
@@ -68,10 +66,10 @@ def test_doubling_an_embedding_doubles_its_term_in_a_frozen_run(shaped_translato
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.thorough)])
-def test_gradient_terms_add_up_to_the_logit_in_many_sentences(shipped, count):
+def test_gradient_terms_add_up_to_the_logit_for_many_sentences(shipped, count):
     generator = random.Random(14)
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
-        # Any words will do, and using the source as the target needs no decoding.
+        # Uses the source as the target, which saves decoding.
         trace = shipped.trace(text, text)
         position = generator.randrange(len(trace.predicted_tokens))
         found = shipped.attribute(trace, "frozen_gradient", [Target((position,))])
@@ -79,7 +77,7 @@ def test_gradient_terms_add_up_to_the_logit_in_many_sentences(shipped, count):
 
 
 @ONE_SHAPE
-def test_scores_of_several_positions_are_summed(shaped_translator, shaped_trace):
+def test_attribution_of_several_positions_is_the_sum_of_their_attributions(shaped_translator, shaped_trace):
     for method in ("frozen_gradient", "erasure"):
         each = shaped_translator.attribute(shaped_trace, method)
         whole = shaped_translator.attribute(shaped_trace, method, [whole_sentence(shaped_trace), Target((2, 3))])
@@ -88,7 +86,7 @@ def test_scores_of_several_positions_are_summed(shaped_translator, shaped_trace)
 
 
 @ONE_SHAPE
-def test_contrast_equals_the_difference_of_two_attributions(shaped_translator, shaped_trace):
+def test_contrast_attribution_adds_up_to_the_difference_of_two_logits(shaped_translator, shaped_trace):
     other = int(shaped_trace.candidate_ids[3, 4])
     logits = logits_of(shaped_translator, shaped_trace)
     taken = shaped_trace.predicted_tokens[3].id
@@ -114,7 +112,7 @@ def test_swapping_the_two_candidates_negates_the_scores(shaped_translator, shape
 
 
 @ONE_SHAPE
-def test_score_of_a_word_is_the_sum_of_its_tokens(shaped_translator, shaped_trace):
+def test_word_score_is_the_sum_of_its_token_scores(shaped_translator, shaped_trace):
     tokens = shaped_translator.attribute(shaped_trace, "frozen_gradient")
     words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)
     assert words.source.shape[1] < tokens.source.shape[1]
@@ -125,7 +123,7 @@ def test_score_of_a_word_is_the_sum_of_its_tokens(shaped_translator, shaped_trac
 
 
 def test_integrated_gradients_match_a_hand_computed_case():
-    """relu(relu(x1) - 1 - relu(x2)) at (3, 1), from captum's own tests."""
+    """The function relu(relu(x1) - 1 - relu(x2)) at (3, 1) is from captum's tests."""
     found = integrate(
         lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)),
         [torch.tensor(3.0), torch.tensor(1.0)],
@@ -135,7 +133,7 @@ def test_integrated_gradients_match_a_hand_computed_case():
     np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
 
 
-def test_refined_integral_equals_one_computed_with_all_steps():
+def test_refined_integral_matches_one_computed_with_all_steps_at_once():
     inputs = [torch.linspace(-1, 2, 5)]
     coarse = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=8, batch=3)
     fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)
@@ -166,7 +164,7 @@ def test_integrated_gradients_match_captum(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_integrated_gradients_report_their_distance_from_completeness(shaped_translator, shaped_trace):
+def test_integrated_gradients_report_their_completeness_error(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "integrated_gradients")
     np.testing.assert_allclose(found.error(), abs(found.source.sum(axis=1) + found.prefix.sum(axis=1) - found.total))
     assert (found.error() <= TOLERANCE * np.maximum(abs(found.total), 1)).all()
@@ -176,7 +174,6 @@ def test_integrated_gradients_report_their_distance_from_completeness(shaped_tra
 
 @pytest.mark.thorough
 def test_concurrent_gradient_computations_are_independent(shipped):
-    """The same model explains several sentences at once as it does one after the other."""
     traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]
     expected = [shipped.attribute(trace, "frozen_gradient").source for trace in traces]
     with ThreadPoolExecutor(3) as pool:

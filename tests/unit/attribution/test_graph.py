@@ -1,5 +1,3 @@
-"""Tests that nodes of an attribution graph sum their inputs, and that cutting a path equals a run without it."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,12 +9,13 @@ import torch
 from tests.conftest import ONE_SHAPE, SHAPES
 from transformer.attribution.attribution import Target
 from transformer.attribution.frozen_layers import FrozenRun, SubLayerId
-from transformer.attribution.graph import Node, attribution_graph, pruned
-from transformer.attribution.objective import tokens_of
+from transformer.attribution.graph import Node, attribution_graph, prune
+from transformer.attribution.objective import token_ids
 from transformer.attribution.paths import path_effects
 from transformer.attribution.score_pairs import score_pairs
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.tracing import trace_text
+from transformer.model.attention import AttentionContext
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.hooks import hooks_of
 from transformer.model.layers import LayerContext
@@ -36,7 +35,7 @@ def graph(run):
     return attribution_graph(run, TARGET, smallest=0.0)
 
 
-def test_every_node_is_the_sum_of_its_edges_and_of_those_from_the_biases(graph):
+def test_graph_node_value_is_the_sum_of_its_incoming_edges_and_biases(graph):
     into = np.bincount(graph.receivers, graph.edges, minlength=len(graph.nodes))
     read = np.array([node.kind != "token" for node in graph.nodes])
     np.testing.assert_allclose((into + graph.biases)[read], graph.values[read], rtol=1e-4, atol=1e-9)
@@ -46,21 +45,21 @@ def test_every_node_is_the_sum_of_its_edges_and_of_those_from_the_biases(graph):
     assert graph.flow == pytest.approx(abs(graph.edges).sum())
 
 
-def test_every_node_passes_on_its_whole_value(graph):
+def test_outgoing_edges_of_a_graph_node_add_up_to_its_value(graph):
     out = np.bincount(graph.senders, graph.edges, minlength=len(graph.nodes))
     np.testing.assert_allclose(out[:-1], graph.values[:-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("shaped_translator", SHAPES, indirect=True)
-def test_target_is_the_difference_of_the_models_logits(graph, shaped_translator, shaped_trace):
-    source, prefix = tokens_of(shaped_trace, torch.device("cpu"))
+def test_graph_target_value_is_the_difference_of_two_model_logits(graph, shaped_translator, shaped_trace):
+    source, prefix = token_ids(shaped_trace, torch.device("cpu"))
     with torch.inference_mode():
         logits = shaped_translator._model(source[None], prefix[None])[0, 4]
     expected = float(logits[shaped_trace.predicted_tokens[4].id] - logits[17])
     assert graph.values[-1] == pytest.approx(expected, rel=1e-4)
 
 
-def test_token_nodes_have_the_terms_of_the_frozen_gradient(graph, shaped_translator, shaped_trace):
+def test_token_node_values_match_the_frozen_gradient_terms(graph, shaped_translator, shaped_trace):
     terms = shaped_translator.attribute(shaped_trace, "frozen_gradient", [TARGET])
     tokens = {
         stack: sum(
@@ -74,7 +73,7 @@ def test_token_nodes_have_the_terms_of_the_frozen_gradient(graph, shaped_transla
         assert tokens[stack] == pytest.approx(float(scores.sum() + terms.remainders[f"{side} positions"][0]), abs=1e-4)
 
 
-def test_graph_of_a_language_model_is_complete(tiny_language_model):
+def test_language_model_graph_adds_up_to_the_logit(tiny_language_model):
     loaded = load_language_model(tiny_language_model, "cpu")
     _, trace = trace_text(loaded, "The cat sits.")
     found = attribution_graph(FrozenRun(trace, loaded.weights()), Target((2,)), smallest=0.0)
@@ -86,7 +85,7 @@ def test_graph_of_a_language_model_is_complete(tiny_language_model):
 
 
 def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
-    found = pruned(graph, 12)
+    found = prune(graph, 12)
     sizes = abs(graph.edges[list(found.edges)])
     assert len(found.nodes) == 12 and found.nodes[-1] == len(graph.nodes) - 1
     assert found.kept == pytest.approx(sizes.sum() / graph.flow) and sizes.min() >= found.threshold
@@ -98,7 +97,7 @@ def test_pruned_graph_keeps_large_edges_that_lead_to_the_target(graph):
 @pytest.mark.parametrize(
     ("kind", "cell"), [("encoder", (1, 2, 3, 5)), ("decoder", (1, 0, 4, 2)), ("cross", (1, 1, 3, 4))]
 )
-def test_pair_contributions_add_up_to_the_score(run, shaped_trace, kind, cell):
+def test_pair_contributions_add_up_to_the_attention_score(run, shaped_trace, kind, cell):
     found = score_pairs(run, kind, *cell)
     assert found.total == pytest.approx(float(shaped_trace.detail(kind, "scores")[cell]), rel=1e-4, abs=1e-5)
     assert found.scores.shape == (len(found.query_parts), len(found.key_parts))
@@ -106,8 +105,8 @@ def test_pair_contributions_add_up_to_the_score(run, shaped_trace, kind, cell):
 
 
 def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_translator, shaped_trace):
-    """Head 1 of the first layer reads nothing of token 2 at query 3, and all others read the token."""
-    model, (source, prefix) = shaped_translator._model, tokens_of(shaped_trace, torch.device("cpu"))
+    """In the edited model, only head 1 of the first layer ignores token 2, and only at query 3."""
+    model, (source, prefix) = shaped_translator._model, token_ids(shaped_trace, torch.device("cpu"))
     taken = shaped_trace.predicted_tokens[4].id
 
     def logit(edits):
@@ -117,14 +116,14 @@ def test_cutting_a_path_has_the_same_effect_as_editing_the_model(run, shaped_tra
     with torch.inference_mode():
         x = model._embed(source[None], model.source_embedding, model.source_positions, model.source_norm)
         without = x.clone()
-        # The bias of an embedding norm does not belong to the token.
+        # The bias of the embedding norm is not part of the token's contribution.
         without[0, 2] = getattr(model.source_norm, "bias", 0)
         outputs = []
         for stream in (x, without):
             record = Recorder(details=True)
             relative = model.source_positions.relative(len(source))
             hooks = hooks_of(UNEDITED, record, "encoder").of_layer(0)
-            model.encoder_layers[0](stream, LayerContext(relative=relative), hooks)
+            model.encoder_layers[0](stream, LayerContext(AttentionContext(None, relative, hooks), hooks=hooks))
             outputs.append(record.tensors["encoder.outputs"][0][0, 1, 3])
         offset = torch.zeros(1, 2, 3, len(source), 8)
         offset[0, 0, 1, 3] = outputs[1] - outputs[0]
@@ -141,14 +140,14 @@ def test_cutting_a_path_without_a_contribution_has_no_effect(run):
 
 
 @ONE_SHAPE
-def test_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
-    """The target of a post-norm model reads the stream linearly."""
+def test_cutting_a_direct_path_of_a_post_norm_model_has_the_predicted_effect(run, graph):
+    """In a post-norm model, the target logit is a linear function of the stream."""
     into = np.flatnonzero((graph.receivers == len(graph.nodes) - 1) & (abs(graph.edges) > 1e-3))
     np.testing.assert_allclose(path_effects(run, TARGET, graph.paths(into)), graph.edges[into], atol=1e-9)
 
 
 @ONE_SHAPE
-def test_run_with_interventions_is_rejected(shaped_translator, shaped_trace):
+def test_frozen_run_rejects_a_trace_with_interventions(shaped_translator, shaped_trace):
     changed = replace(shaped_trace, interventions=Interventions(decoder_mask=False))
     with pytest.raises(ValueError, match="without interventions"):
         FrozenRun(changed, shaped_translator.weights())

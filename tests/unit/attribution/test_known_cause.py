@@ -1,5 +1,3 @@
-"""Tests that attribution methods find the cause of a prediction in models where it is known."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -7,9 +5,9 @@ import pytest
 
 from transformer.attribution.attribution import METHODS, Target
 
-# The first word is one token, so the rest of the source has the tokens of the target.
+# The first word is a single token, so the remaining source tokens equal the target tokens.
 TEXT, TARGET = "I read the cat", "read the cat"
-# A row in the middle: the token after it is neither the first nor the end symbol.
+# A middle row, so that its source token t + 1 is neither the first token nor the end symbol.
 ROW = 3
 
 
@@ -26,7 +24,7 @@ def trace_of(translator):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_copied_token(next_copier, method):
+def test_every_attribution_method_finds_the_copied_token(next_copier, method):
     trace = trace_of(next_copier)
     for row in range(len(trace.source_tokens) - 2):
         assert strongest(next_copier, method, trace, row) == row + 1
@@ -44,14 +42,14 @@ def test_every_method_finds_the_copied_token(next_copier, method):
         ("erasure", False),
     ],
 )
-def test_zero_value_token_misleads_only_methods_based_on_weights(distracted_copier, method, misled):
+def test_token_with_a_zero_value_vector_misleads_only_weight_based_methods(distracted_copier, method, misled):
     trace = trace_of(distracted_copier)
     end = len(trace.source_tokens) - 1
     assert trace.cross[0, 0, ROW, end] > 0.8
     assert strongest(distracted_copier, method, trace) == (end if misled else ROW + 1)
 
 
-def test_end_symbol_with_a_zero_value_gets_no_share(distracted_copier):
+def test_end_symbol_with_a_zero_value_vector_gets_almost_no_attribution(distracted_copier):
     trace = trace_of(distracted_copier)
     for method in ("norms", "alti", "frozen_gradient"):
         scores = distracted_copier.attribute(trace, method, [Target((ROW,))]).source[0]

@@ -1,5 +1,3 @@
-"""Tests of weights, norms, ALTI and rollout against hand-computed numbers, and of sums that must hold in a model."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,11 +8,11 @@ import pytest
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.contributions import Contributions
 from transformer.attribution.alti import alti, mixing_by_proximity, proximity_shares
-from transformer.attribution.attribution import Explained, Target, every_position, token_groups, whole_sentence
+from transformer.attribution.attribution import Target, TracedRun, every_position, token_groups, whole_sentence
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.norms import norms
 from transformer.attribution.rollout import encoder_rollout, roll_out, rollout
-from transformer.attribution.transformed import Transformed, linear_layer_norm, transformed
+from transformer.attribution.transformed import TransformedVectors, linear_layer_norm, transformed_vectors
 from transformer.attribution.weights import mixing_by_weights, weights
 from transformer.values.trace import KINDS
 
@@ -25,7 +23,7 @@ X = np.array([[[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]], [[0.2, 0.5, 0.3], [0, 0.1, 0.9
 
 @pytest.fixture
 def two_layers(shaped_trace):
-    """Return a trace of one head with the weights above, on three source tokens and two target tokens."""
+    """Return a trace with the weights above: two layers of one head, three source tokens and two target tokens."""
     return replace(
         shaped_trace,
         encoder=E[:, None],
@@ -36,8 +34,8 @@ def two_layers(shaped_trace):
     )
 
 
-def test_rollout_of_an_encoder_decoder_matches_a_hand_computed_case(two_layers):
-    """Computed by hand from the weights of one head; the residual connection is half of each layer."""
+def test_encoder_decoder_rollout_matches_a_hand_computed_case(two_layers):
+    """The residual connection counts as half of each layer."""
     encoder = [[0.75, 0.25, 0], [0.2375, 0.4375, 0.325], [0.0425, 0.225, 0.7325]]
     np.testing.assert_allclose(encoder_rollout(mixing_by_weights(two_layers)), encoder, atol=1e-7)
     source, prefix = roll_out(mixing_by_weights(two_layers))
@@ -46,7 +44,7 @@ def test_rollout_of_an_encoder_decoder_matches_a_hand_computed_case(two_layers):
 
 
 def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
-    """The product is another common definition. In ours, every row sums to 1 over source and prefix."""
+    """The product is another common definition. In this rollout, every row sums to 1 over source and prefix."""
     full = mixing_by_weights(two_layers)
     other = X.mean(axis=0) @ encoder_rollout(full)
     np.testing.assert_allclose(other, [[0.4035, 0.32, 0.2765], [0.107125, 0.258125, 0.63475]], atol=1e-7)
@@ -56,8 +54,8 @@ def test_rollout_differs_from_cross_attention_times_encoder_rollout(two_layers):
 
 
 def explained(trace, weights=None):
-    """Return a run in the form that methods without a model receive."""
-    return Explained(trace, None, weights, *token_groups(trace))
+    """Wrap a trace for attribution methods that do not run the model."""
+    return TracedRun(trace, None, weights, *token_groups(trace))
 
 
 def test_rollout_of_one_decoder_layer_matches_a_hand_computed_case(two_layers):
@@ -73,7 +71,7 @@ def test_weights_method_averages_attention_over_layers_and_heads(two_layers):
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
 
 
-def test_opposite_outputs_of_two_heads_cancel_in_the_norm():
+def test_opposite_outputs_of_two_heads_cancel_in_the_norm_of_their_sum():
     both = Contributions(
         weights=np.array([[[0.7, 0.3]], [[0.2, 0.8]]]),
         transformed=np.array([[[3.0, 4.0], [0.0, 1.0]], [[-3.0, -4.0], [1.0, 0.0]]]),
@@ -83,7 +81,7 @@ def test_opposite_outputs_of_two_heads_cancel_in_the_norm():
     np.testing.assert_allclose(both.layer_norms(), [[2.5, 0.854400]], atol=1e-6)
 
 
-def test_layer_normalisation_divides_by_the_population_deviation():
+def test_layer_normalisation_divides_by_the_population_standard_deviation():
     x = np.array([1.0, 2.0, 3.0, 6.0])
     found = linear_layer_norm(x, np.ones(4), x.std())
     np.testing.assert_allclose(found[[0, -1]], [-1.069045, 1.603567], atol=1e-5)
@@ -93,15 +91,15 @@ def test_layer_normalisation_divides_by_the_population_deviation():
 
 def test_alti_proximity_matches_a_hand_computed_case():
     vectors = np.array([[[1.0, 0.0], [0.0, 2.0]]])
-    np.testing.assert_allclose(proximity_shares(Transformed(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
+    np.testing.assert_allclose(proximity_shares(TransformedVectors(vectors, vectors.sum(axis=1))), [[1 / 3, 2 / 3]])
 
 
-def test_alti_has_no_shares_if_no_vector_is_near_the_sum():
+def test_alti_is_undefined_if_no_vector_is_near_the_sum():
     vectors = np.array([[[1.0, 1.0], [-2.0, 0.0]]])
-    assert np.isnan(proximity_shares(Transformed(vectors, vectors.sum(axis=1)))).all()
+    assert np.isnan(proximity_shares(TransformedVectors(vectors, vectors.sum(axis=1)))).all()
 
 
-def test_rollout_row_without_shares_affects_only_rows_that_use_it():
+def test_undefined_rollout_row_affects_only_rows_that_depend_on_it():
     mixing = Mixing(
         encoder=np.eye(2)[None],
         decoder=np.array([[[1, 0, 0], [np.nan] * 3, [0.5, 0, 0.5]], [[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]]]),
@@ -115,12 +113,12 @@ def test_rollout_row_without_shares_affects_only_rows_that_use_it():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_contribution_vectors_add_up_to_the_residual_stream(shaped_translator, shaped_trace, kind):
-    """Covers pre-norm and post-norm, with the biases."""
+    """Covers pre-norm and post-norm models with biases."""
     model = shaped_translator.weights()
     stack = "encoder" if kind == "encoder" else "decoder"
     for layer in range(2):
         after = shaped_trace.residual(stack, layer, "cross_attention" if kind == "cross" else "self_attention")[1]
-        found = transformed(shaped_trace, model, kind, layer)
+        found = transformed_vectors(shaped_trace, model, kind, layer)
         np.testing.assert_allclose(found.output, after, atol=1e-5)
         biases = found.output - found.vectors.sum(axis=1)
         if model.config.norm == "pre":
@@ -128,7 +126,7 @@ def test_contribution_vectors_add_up_to_the_residual_stream(shaped_translator, s
 
 
 @ONE_SHAPE
-def test_rows_of_a_mixing_sum_to_one(shaped_translator, shaped_trace):
+def test_mixing_matrix_rows_sum_to_one(shaped_translator, shaped_trace):
     found = mixing_by_proximity(shaped_trace, shaped_translator.weights())
     np.testing.assert_allclose(found.encoder.sum(axis=-1), 1)
     np.testing.assert_allclose(found.decoder.sum(axis=-1), 1)
@@ -139,18 +137,18 @@ def test_rows_of_a_mixing_sum_to_one(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_shares_sum_to_one(shaped_translator, shaped_trace):
+def test_attribution_shares_sum_to_one(shaped_translator, shaped_trace):
     targets = (*every_position(shaped_trace), whole_sentence(shaped_trace))
     run = explained(shaped_trace, shaped_translator.weights())
     found = [method(run, targets) for method in (weights, rollout, norms, alti)]
     for attribution in found:
         assert attribution.error().max() < 1e-6, attribution.method
-        # Tokens that were not read yet have no share.
+        # Tokens not read yet have no share.
         read = np.array([[column <= row for column in range(len(targets) - 1)] for row in range(len(targets) - 1)])
         assert (attribution.prefix[:-1][~read] == 0).all()
 
 
 @ONE_SHAPE
-def test_share_based_methods_reject_a_contrast_token(shaped_trace):
+def test_share_based_attribution_methods_reject_a_contrast_token(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast, choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.surveys.paths import PathStatistics, path_statistics
+from transformer.measurements.paths import PathStatistics, path_statistics
 
 TEXTS = ["The old man is asleep.", "I have a dream."]
 
 
-def test_path_statistics_survive_json_and_are_reproducible(small_translator):
+def test_path_statistics_are_reproducible_and_survive_saving_and_loading(small_translator):
     found = path_statistics(small_translator, TEXTS)
     assert (found.sentences, found.model) == (2, small_translator.version) and -1 <= found.difference.mean <= 1
     again = PathStatistics.from_json(found.to_json())
@@ -16,6 +16,6 @@ def test_path_statistics_survive_json_and_are_reproducible(small_translator):
     assert found.to_json() == path_statistics(small_translator, TEXTS).to_json()
 
 
-def test_path_statistics_without_sentences_are_rejected(small_translator):
+def test_path_statistics_without_sentences_raise_an_error(small_translator):
     with pytest.raises(ValueError, match="there are no sentences"):
         path_statistics(small_translator, [])

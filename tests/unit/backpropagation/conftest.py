@@ -1,24 +1,17 @@
-"""Random parameters and padded batches for models of every kind."""
-
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from tests.conftest import SHAPES
 from transformer.backpropagation.gradients import LossInputs
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 
-# Together they have every option of a configuration; the last two are as deep as the shipped model.
+# Together, these configurations cover every option. The last two are as deep as the shipped model.
 CONFIGS = {
     "pre": {"tied_embeddings": "all"},
-    "post": {
-        "norm": "post",
-        "positions": "sinusoidal_halves",
-        "activation": "gelu",
-        "tied_embeddings": "target",
-        "output_bias": False,
-    },
+    "post": SHAPES["post"],
     "pre, learned": {"positions": "learned", "activation": "silu", "scale_embedding": False, "encoder_layers": 2},
     "post, none": {"norm": "post", "positions": "none", "tied_embeddings": "all", "decoder_layers": 3},
     "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu_tanh", "output_bias": False, "heads": 1},
@@ -34,7 +27,7 @@ VOCABULARY = 11
 
 
 def random_parameters(config: TransformerConfig, seed: int = 0) -> dict[str, np.ndarray]:
-    """Return float64 parameters for which every part matters: no gain is 1, no bias 0, no attention even."""
+    """Return random float64 parameters, so that no norm gain is 1, no bias is 0 and no attention is uniform."""
     rng = np.random.default_rng(seed)
     parameters = {}
     for name, parameter in Transformer(config).named_parameters():

@@ -7,7 +7,7 @@ import torch
 
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.gradients import LossInputs
-from transformer.backpropagation.norm_placement import fresh_sizes, gradient_sizes
+from transformer.backpropagation.norm_placement import gradient_sizes, initial_gradient_sizes
 from transformer.config import TransformerConfig
 
 CONFIG = TransformerConfig(
@@ -21,7 +21,7 @@ def sentence():
     return LossInputs(source, target, labels, np.ones((1, 9), dtype=bool))
 
 
-def test_gradient_sizes_equal_those_of_autograd(config, parameters, batch):
+def test_gradient_norms_match_autograd(config, parameters, batch):
     found, expected = gradient_sizes(parameters, config, batch), autograd(parameters, config, batch)
     assert len(found.stream["encoder"]) == 2 * config.encoder_layers + 1
     assert len(found.stream["decoder"]) == 3 * config.decoder_layers + 1
@@ -33,17 +33,19 @@ def test_gradient_sizes_equal_those_of_autograd(config, parameters, batch):
     )
 
 
-def test_fresh_post_norm_model_has_its_largest_gradients_at_the_end():
-    """Figure 3 of Xiong et al. shows this."""
-    pre, post = (fresh_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
+def test_untrained_post_norm_model_has_its_largest_gradients_in_the_last_layers():
+    """Xiong et al., figure 3."""
+    pre, post = (initial_gradient_sizes(CONFIG, norm, sentence()).network["decoder"] for norm in ("pre", "post"))
     assert post[-2:].mean() > 3 * post[:2].mean()
     assert pre[-2:].mean() < 1.5 * pre[:2].mean()
 
 
-def test_creating_fresh_weights_does_not_use_the_global_random_generator():
+def test_initialising_weights_does_not_use_the_global_random_generator():
     torch.manual_seed(3)
     expected = torch.rand(3)
     torch.manual_seed(3)
-    one, same = (fresh_sizes(CONFIG, "pre", sentence()) for _ in range(2))
+    one, same = (initial_gradient_sizes(CONFIG, "pre", sentence()) for _ in range(2))
     assert torch.equal(torch.rand(3), expected) and one.loss == same.loss
-    assert fresh_sizes(replace(CONFIG, norm="post"), "pre", sentence()).loss == one.loss, "the rest is the same"
+    assert initial_gradient_sizes(replace(CONFIG, norm="post"), "pre", sentence()).loss == one.loss, (
+        "the rest is the same"
+    )

@@ -1,4 +1,4 @@
-"""Compares the backward pass of every part with torch's autograd and central differences, over shapes and masks."""
+"""Compares the backward pass of every model part with PyTorch's autograd and with central differences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def numbers(seed, *shapes):
 
 
 def by_torch(function, grad, *inputs):
-    """Return the gradients of a function of tensors, given the gradient of its result."""
+    """Return the gradients of a function with respect to its inputs, given the gradient of its result."""
     tensors = [torch.from_numpy(each).requires_grad_() for each in inputs]
     found = torch.autograd.grad(function(*tensors), tensors, torch.from_numpy(grad))
     return [each.numpy() for each in found]
@@ -45,7 +45,7 @@ def agree(found, expected):
 
 
 def nudged(function, grad, x, at, step=1e-5):
-    """Return the central difference of the loss sum(grad * function(x))."""
+    """Return the central difference of the loss sum(grad * function(x)) with respect to x[at]."""
     nudge = np.zeros_like(x)
     nudge[at] = step
     return ((function(x + nudge) - function(x - nudge)) * grad).sum() / (2 * step)
@@ -84,7 +84,7 @@ def test_activation_gradients_match_autograd(name, x):
 
 
 def random_mask(seed, rows, columns):
-    """Return a mask with some masked cells; every row may look somewhere."""
+    """Return a random mask that allows at least one cell in every row."""
     rng = np.random.default_rng(seed)
     mask = rng.random((rows, columns)) < 0.6
     mask[np.arange(rows), rng.integers(0, columns, rows)] = True
@@ -140,7 +140,7 @@ def test_attention_gradients_match_autograd(rows, columns, width, seed):
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 6])
-def test_gradients_of_splitting_and_joining_heads_match_autograd(heads):
+def test_joining_heads_reverses_splitting_them(heads):
     (x,) = numbers(3, (2, 5, 6))
     parts = split_heads(x, heads)
     assert parts.shape == (2, heads, 5, 6 // heads) and np.array_equal(join_heads(parts), x)

@@ -1,5 +1,3 @@
-"""Tests of the stages of the backward pass: each displayed gradient is correct and is the sum of its terms."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -14,7 +12,7 @@ from transformer.values.trace import PARTS
 
 @pytest.fixture(params=[(0, 1, 0, None), (1, 0, 2, 1)])
 def chosen(request):
-    """Return encoder layer, decoder layer, head, and the step whose loss counts; None for all."""
+    """Return encoder layer, decoder layer, head, and the step whose loss counts (None for all steps)."""
     return request.param
 
 
@@ -28,14 +26,14 @@ def found(shaped_translator, shaped_trace, chosen):
 
 
 def places(matrix):
-    """Return some rows and columns, including those of the largest number."""
+    """Yield the index of the largest entry and four random indices."""
     rng = np.random.default_rng(0)
     yield np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
     for _ in range(4):
         yield tuple(int(rng.integers(size)) for size in matrix.shape)
 
 
-def test_every_gradient_equals_the_sum_of_its_terms(found, chosen):
+def test_every_gradient_is_the_sum_of_its_terms(found, chosen):
     listed = stages(found, head=chosen[2])
     without = [stage.key for stage in listed if stage.terms_of is None]
     assert set(without) <= {"decoder.layer.after", "encoder.layer.after", "decoder.input", "encoder.input"}
@@ -53,8 +51,8 @@ def test_every_gradient_equals_the_sum_of_its_terms(found, chosen):
             assert isinstance(terms.over, str) or len(terms.over) == len(terms.products)
 
 
-def test_every_stage_locates_the_displayed_number_in_the_gradients(shaped_translator, found, chosen):
-    """The stage names a parameter and a place; the gradient at this place must be the displayed number."""
+def test_every_stage_locates_its_displayed_numbers_in_the_gradients(shaped_translator, found, chosen):
+    """Each stage names a parameter or intermediate result, and the index of each displayed number in its gradient."""
     parameters = parameters_of(shaped_translator.weights())
     whole = gradients(parameters, found.config, found.batch)
     everything = {**whole.parameters, **whole.gradients}
@@ -93,10 +91,10 @@ def test_backward_stages_are_in_order_with_unique_names(found, chosen):
 
 def test_gradient_summary_matches_all_gradients(shaped_translator, found):
     whole = gradients(parameters_of(shaped_translator.weights()), found.config, found.batch)
-    assert found.loss == whole.loss and 0 < found.apart < 1e-10
+    assert found.loss == whole.loss and 0 < found.largest_difference < 1e-10
     assert found.compared == sum(each.size for each in (*whole.parameters.values(), *whole.gradients.values()))
     assert found.sizes.keys() == whole.parameters.keys()
-    np.testing.assert_allclose(found.sent_back.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
+    np.testing.assert_allclose(found.memory_gradients.sum(axis=0), whole.gradients["memory"][0], atol=1e-12)
 
 
 def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, found, chosen):
@@ -111,8 +109,8 @@ def test_gradient_of_a_stage_matches_a_finite_difference(shaped_translator, foun
         assert stage.matrix[place] == pytest.approx(difference, abs=1e-6), key
 
 
-def test_bias_of_the_keys_has_no_gradient(found, chosen):
-    """The bias adds the same number to every score of a row, which does not change the softmax."""
+def test_key_bias_has_zero_gradient(found, chosen):
+    """The key bias adds a constant to every score of a row, which softmax ignores, except with rotary positions."""
     for stage in stages(found, head=chosen[2]):
         turned = found.config.positions == "rotary" and "self_attention" in stage.key
         if stage.key.endswith(".keys_bias") and not turned:

@@ -12,20 +12,19 @@ from tests.small_models import small
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import LossInputs, gradients, loss, parameters_of
-from transformer.backpropagation.optimizers import momentum
+from transformer.backpropagation.optimizers import sgd
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import START
 
 
 def agree(ours, theirs):
-    """Check that all names and shapes agree, and no number differs by more than 1e-10."""
     assert ours.keys() == theirs.keys()
     for name, expected in theirs.items():
         assert ours[name].shape == expected.shape, name
         np.testing.assert_allclose(ours[name], expected, rtol=0, atol=1e-10, err_msg=name)
 
 
-def test_every_gradient_equals_the_autograd_gradient(config, parameters, batch):
+def test_every_gradient_matches_autograd(config, parameters, batch):
     found, expected = gradients(parameters, config, batch), autograd(parameters, config, batch)
     assert found.loss == pytest.approx(expected.loss, abs=1e-10)
     agree(found.parameters, expected.parameters)
@@ -38,7 +37,7 @@ def test_gradients_match_central_differences(config, parameters, batch):
     found = gradients(parameters, config, batch)
     everything = {**found.parameters, **found.gradients}
     rng = np.random.default_rng(3)
-    # Each takes two passes, and a deep model has hundreds.
+    # Each check takes two passes, and a deep model has hundreds of parameters.
     for name in rng.permutation(list(everything))[:40]:
         grad = everything[name]
         at = tuple(int(rng.integers(size)) for size in grad.shape)
@@ -60,7 +59,7 @@ def test_masked_scores_have_no_gradient(config, parameters, batch):
             assert (grad.swapaxes(1, -1)[padding] == 0).all(), name
 
 
-def test_loss_of_one_step_reaches_no_later_position(config, parameters, batch):
+def test_loss_of_one_step_has_no_gradient_at_later_positions(config, parameters, batch):
     counted = np.zeros_like(batch.counted)
     counted[0, 2] = True
     found = gradients(parameters, config, replace(batch, counted=counted)).gradients
@@ -69,7 +68,7 @@ def test_loss_of_one_step_reaches_no_later_position(config, parameters, batch):
     assert (found["source.input"][1] == 0).all()
 
 
-def test_losses_of_the_steps_add_up_to_the_total_loss(config, parameters, batch):
+def test_losses_and_gradients_of_the_steps_add_up_to_the_total(config, parameters, batch):
     each = []
     for at in np.argwhere(batch.counted):
         counted = np.zeros_like(batch.counted)
@@ -81,14 +80,14 @@ def test_losses_of_the_steps_add_up_to_the_total_loss(config, parameters, batch)
         np.testing.assert_allclose(grad, sum(one.parameters[name] for one in each), atol=1e-9)
 
 
-def test_training_by_hand_matches_training_by_torch(config, parameters, batch):
+def test_training_with_hand_written_gradients_matches_pytorch(config, parameters, batch):
     model = Transformer(config).double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))
-    # Adam would divide by the size of a gradient, so gradients of size 1e-12 would have to agree in every digit.
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    velocity, losses = {}, []
+    # Not Adam: it divides by the gradient norm, so gradients of 1e-12 would have to agree in every digit.
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    losses = []
     for _ in range(3):
         expected = autograd(
             {name: each.detach().numpy().copy() for name, each in model.named_parameters()}, config, batch
@@ -97,7 +96,7 @@ def test_training_by_hand_matches_training_by_torch(config, parameters, batch):
             parameter.grad = torch.from_numpy(expected[name])
         optimizer.step()
         found = gradients(parameters, config, batch)
-        parameters, velocity = momentum(parameters, found.parameters, velocity, learning_rate=0.01)
+        parameters = sgd(parameters, found.parameters, learning_rate=0.01)
         losses.append(found.loss)
     assert losses[-1] < losses[0]
     for name, parameter in model.named_parameters():
@@ -137,7 +136,7 @@ def test_loss_and_gradients_match_the_trace_of_the_shipped_model(shipped):
 
 
 def test_loss_gradient_matches_a_hand_computed_case():
-    """Two logits of 0, by hand: p is 1/2 each, so the loss is ln 2 and its gradient -1/2 and 1/2."""
+    """Two logits of 0 have probability 1/2 each, so the loss is ln 2 and its gradients are -1/2 and 1/2."""
     config = small(2, 2, 1, 2, (1, 1), positions="none")
     parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}
     batch = LossInputs(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))

@@ -1,4 +1,4 @@
-"""A small model with fresh weights, the shipped one, and functions that run a search on them."""
+"""An untrained model, and functions that run a search on it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SOURCES = [
 
 
 def padded(rows):
-    """Return rows of different lengths padded to [B, S]."""
+    """Return the rows padded to [B, S]."""
     return torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD)
 
 
 def run(search, model, rows, **settings):
-    """Return all steps of a search over a batch of sources."""
+    """Return all steps of a search over a batch of source rows."""
     source = padded(rows)
     with torch.inference_mode():
         real = source != PAD
@@ -41,15 +41,15 @@ def model():
     )
     model = build(config).eval()
     with torch.no_grad():
-        # Fresh weights would hardly ever end a sentence. With this bias, sentences end at different steps, and some
-        # only at the limit.
+        # Untrained weights would hardly ever predict the end symbol. With this bias, sentences end at different
+        # steps, and some only at the limit.
         model.generator.bias[END] = 2.0
     return model
 
 
 @pytest.fixture
 def biased(model):
-    """Return a model that almost always, or almost never, predicts one token."""
+    """Return a function that copies the model and sets the output bias of one token."""
 
     def make(token, bias):
         changed = build(model.config).eval()
@@ -63,7 +63,7 @@ def biased(model):
 
 @pytest.fixture(scope="session")
 def decode(model):
-    """decode(search, rows, **settings): the steps of a search over sources, by default with the small model."""
+    """decode(search, rows, **settings) returns the steps of a search, by default with the `model` fixture."""
 
     def decode(search, rows, *, model=model, **settings):
         return run(search, model, rows, **settings)

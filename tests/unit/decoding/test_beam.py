@@ -24,7 +24,7 @@ def test_length_penalty_matches_its_formula():
     assert length_penalty_factor(1, 0.6) == length_penalty_factor(20, 0.0) == 1
 
 
-def test_beam_of_one_equals_greedy_decoding(decode, sources):
+def test_beam_of_size_one_matches_greedy_decoding(decode, sources):
     for row in sources:
         greedily, beam = decode(greedy, [row]), decode(beam_search, [row], beam_size=1)
         assert len(beam) == len(greedily)
@@ -34,8 +34,8 @@ def test_beam_of_one_equals_greedy_decoding(decode, sources):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_wide_beam_finds_the_best_of_all_translations(alpha):
-    """With three tokens and three steps, a beam of 10 prunes almost nothing."""
+def test_wide_beam_finds_the_best_possible_translation(alpha):
+    """With three possible tokens and three steps, a beam of 10 prunes almost nothing."""
     limit = 3
     source = torch.tensor([[4, 1, END]])
     for seed in range(10):
@@ -61,7 +61,7 @@ def test_wide_beam_finds_the_best_of_all_translations(alpha):
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
 
 
-def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
+def test_beam_search_of_a_batch_matches_single_sentences(decode, sources):
     for size in (2, 5):
         together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
@@ -70,8 +70,8 @@ def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
-def test_sentence_reads_its_own_source_in_rows_freed_by_another(decode, biased):
-    """At first, each of two sentences has one row. When the first sentence ends, the second has both rows."""
+def test_beam_rows_freed_by_a_finished_sentence_read_the_source_of_another(decode, biased):
+    """Each of the two sentences starts with one row. After the first sentence ends, the second has both rows."""
     rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
     assert [step.sentence.tolist() for step in steps[:2]] == [[0, 1], [1, 1]]
@@ -117,8 +117,8 @@ def test_finished_hypotheses_come_first_in_order_of_score(decode, sources):
             assert each.penalised == pytest.approx(each.score / length_penalty_factor(len(each.tokens)))
 
 
-def test_search_stops_when_no_hypothesis_can_win(decode, biased):
-    """Ending at once scores better than any longer hypothesis could, whatever the length penalty adds."""
+def test_beam_search_stops_when_no_unfinished_hypothesis_can_win(decode, biased):
+    """Ending at once scores higher than any longer hypothesis could, even with the length penalty."""
     (step,) = decode(beam_search, [[5, 9, END]], model=biased(END, 30.0), beam_size=4)
     assert (
         step.fate.tolist().count(HypothesisState.ENDED) == 1
@@ -126,7 +126,7 @@ def test_search_stops_when_no_hypothesis_can_win(decode, biased):
     )
 
 
-def test_larger_alpha_prefers_longer_translations(decode, sources):
+def test_stronger_length_penalty_prefers_longer_translations(decode, sources):
     def mean_length(alpha):
         found = hypotheses(decode(beam_search, sources, beam_size=5, length_penalty=alpha), len(sources))
         return sum(len(best_first[0].tokens) for best_first in found)
@@ -134,13 +134,13 @@ def test_larger_alpha_prefers_longer_translations(decode, sources):
     assert mean_length(0.0) < mean_length(2.0)
 
 
-def test_beam_has_one_hypothesis_within_the_prefix(decode):
+def test_beam_has_one_hypothesis_within_a_forced_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
     assert all(each.tokens[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_beam_returns_to_full_size_after_the_prefix(decode):
+def test_beam_returns_to_full_size_after_a_forced_prefix(decode):
     steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
     assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [HypothesisState.ALIVE]
     assert (steps[1].fate == HypothesisState.ALIVE).sum() == 4
@@ -156,15 +156,13 @@ def test_beam_returns_to_full_size_after_the_prefix(decode):
         {"beam_size": 2, "length_penalty": 1e308},
     ],
 )
-def test_settings_out_of_range_are_rejected(decode, setting):
+def test_beam_settings_out_of_range_raise_an_error(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)
 
 
 @pytest.mark.parametrize("early_stopping", [True, False, "never"])
-def test_search_of_an_imported_model_gives_a_tree_and_the_log_probabilities_of_the_model(
-    decode, model, sources, early_stopping
-):
+def test_imported_generation_settings_do_not_change_reported_log_probabilities(decode, model, sources, early_stopping):
     settings = Generation(early_stopping=early_stopping, repetition_penalty=1.3)
     imported = build(replace(model.config, generation=settings)).eval()
     imported.load_state_dict(model.state_dict())

@@ -22,7 +22,7 @@ def test_greedy_decoding_takes_the_first_of_equally_likely_tokens():
     assert most_likely(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
-def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
+def test_greedy_decoding_of_a_batch_matches_single_sentences(decode, sources):
     together = torch.stack([step.predicted for step in decode(greedy, sources)], dim=1)
     for row, predicted in zip(sources, together.tolist(), strict=True):
         alone = [int(step.predicted) for step in decode(greedy, [row])]
@@ -30,8 +30,8 @@ def test_batch_gives_the_same_result_as_single_sentences(decode, sources):
         assert set(predicted[len(alone) :]) <= {PAD}, "nothing follows the end symbol"
 
 
-def test_sentence_that_ends_early_decodes_as_it_does_alone(model, sources):
-    """Each has its own limit, in a batch that shrinks; the shortest comes first."""
+def test_sentences_of_a_shrinking_batch_decode_as_they_do_alone(model, sources):
+    """Every sentence has its own length limit, and a finished sentence leaves the batch."""
     limits = [12, 9, 12, 2, 7, 1]
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -47,13 +47,13 @@ def test_sentence_that_ends_early_decodes_as_it_does_alone(model, sources):
         assert list(taken) == [int(step.predicted) for step in steps]
 
 
-def test_end_symbol_ends_the_search(decode, biased):
+def test_end_symbol_stops_greedy_decoding(decode, biased):
     steps = decode(greedy, [[5, END]], model=biased(END, 1e9))
     assert len(steps) == 1 and int(steps[0].predicted) == END
 
 
 def test_padding_is_never_predicted(decode, biased):
-    """If padding were predicted, the search would stop without an end symbol."""
+    """A predicted padding token would stop the search without an end symbol."""
     for step in decode(greedy, [[5, 9, END]], model=biased(PAD, 1e3)):
         log_probs = step.distribution.log_probs
         assert int(top_candidates(log_probs, 1).ids) == PAD != int(step.predicted)

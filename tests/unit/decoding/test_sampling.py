@@ -18,18 +18,18 @@ def tokens(steps):
     return torch.stack([step.predicted for step in steps], dim=1)
 
 
-def test_top_k_of_one_equals_greedy_decoding(decode, sources):
+def test_top_k_of_one_matches_greedy_decoding(decode, sources):
     expected = tokens(decode(greedy, sources))
     for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
         assert torch.equal(tokens(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
 
 
-def test_tiny_top_p_equals_greedy_decoding(decode, sources):
+def test_tiny_top_p_matches_greedy_decoding(decode, sources):
     assert torch.equal(tokens(decode(sample, sources, seed=5, top_p=1e-6)), tokens(decode(greedy, sources)))
 
 
-def test_lowest_temperature_equals_greedy_decoding(decode):
-    """Holds as long as the greedy token leads by 0.2 nats: at temperature 0.01 the odds against it are then 2e-9."""
+def test_lowest_temperature_matches_greedy_decoding(decode):
+    """Compares steps whose best token leads by 0.2 nats: at temperature 0.01, the odds of another token are 2e-9."""
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
     expected = tokens(steps)
@@ -85,7 +85,7 @@ def test_temperature_matches_its_definition(temperature, probs):
 
 
 @pytest.mark.parametrize("temperature", [1e-36, MIN_TEMPERATURE, MAX_TEMPERATURE, 1e36])
-def test_sampling_never_overflows_at_any_temperature(temperature):
+def test_softmax_does_not_overflow_at_extreme_temperatures(temperature):
     logits = torch.tensor([[-1e4, -900.0, NEVER, -9e3], [0.0, -60.0, -1e-7, NEVER]])
     probs = tempered(logits, temperature).softmax(-1)
     torch.testing.assert_close(probs.sum(-1), torch.ones(2))
@@ -93,12 +93,12 @@ def test_sampling_never_overflows_at_any_temperature(temperature):
 
 
 @pytest.mark.parametrize("temperature", [MIN_TEMPERATURE, MAX_TEMPERATURE])
-def test_extreme_temperatures_decode(decode, sources, temperature):
+def test_sampling_works_at_extreme_temperatures(decode, sources, temperature):
     for step in decode(sample, sources, seed=0, temperature=temperature):
         assert step.score.isfinite().all() and ((step.predicted >= 0) & (step.predicted < 30)).all()
 
 
-def test_top_k_keeps_the_k_most_likely():
+def test_top_k_keeps_the_k_most_likely_tokens():
     assert truncated_to_count(LOGITS, 2).tolist() == [[2.0, 1.0, NEVER]]
     assert torch.equal(truncated_to_count(LOGITS, 9), LOGITS)
     ties = torch.tensor([[1.0, 2.0, 2.0, 2.0]])
@@ -106,7 +106,7 @@ def test_top_k_keeps_the_k_most_likely():
 
 
 @pytest.mark.parametrize("mass, count", [(1e-9, 1), (0.66, 1), (0.67, 2), (0.90, 2), (0.92, 3)])
-def test_top_p_keeps_the_token_that_reaches_the_mass(mass, count):
+def test_top_p_keeps_the_token_that_reaches_the_probability_mass(mass, count):
     for order in ([0, 1, 2], [2, 0, 1]):
         left = truncated_to_mass(LOGITS[:, order], mass).isfinite()[0]
         assert left.tolist() == [place < count for place in order]
@@ -136,14 +136,14 @@ def test_sampled_tokens_follow_the_cumulative_distribution():
         {"top_p": float("nan")},
     ],
 )
-def test_settings_out_of_range_are_rejected(decode, setting):
+def test_sampling_settings_out_of_range_raise_an_error(decode, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         decode(sample, [[5, END]], seed=0, **setting)
 
 
 def test_remainder_of_a_uniform_draw_is_uniform():
-    """Uniform numbers that draw one token are spread evenly over its share."""
+    """Uniform numbers that draw the same token are spread evenly over its probability interval."""
     logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
     tokens, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
     for token, count in enumerate((500, 200, 300)):

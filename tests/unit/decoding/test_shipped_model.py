@@ -1,4 +1,4 @@
-"""Tests of the search methods compared with each other, with the shipped model."""
+"""Compares the search methods on the shipped model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TEXTS = [f"{subject} {predicate}." for subject, predicate in product(SUBJECTS, P
 
 @pytest.fixture(scope="module")
 def search(shipped, decode):
-    """search(way, texts, **settings): the steps of a search with the shipped model."""
+    """search(way, texts, **settings) returns the steps of a search with the shipped model."""
 
     def search(way, texts, **settings):
         rows = [shipped.tokenizer.encode_ids(text) for text in texts]
@@ -75,8 +75,8 @@ def translations(steps):
 
 
 @pytest.mark.parametrize("chosen", [TEXTS[::12], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
-def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
-    """Sentences whose greedy translation was pruned are exceptions, at most one in a hundred."""
+def test_best_beam_hypothesis_scores_at_least_as_high_as_greedy_decoding(search, chosen):
+    """At most one sentence in a hundred may score lower, and only if its greedy translation was pruned."""
     order = sorted(chosen, key=len)
     exceptions = {}
     for start in range(0, len(order), 50):
@@ -103,12 +103,12 @@ def test_best_hypothesis_scores_at_least_as_high_as_greedy(search, chosen):
         )
 
 
-def test_equivalent_sampling_and_beam_settings_equal_greedy(search):
+def test_sampling_and_beam_settings_equivalent_to_greedy_decoding_match_it(search):
     texts = TEXTS[::25]
     steps = search(greedy, texts)
     expected = translations(steps)
     cold = translations(search(partial(sample, seed=1, temperature=0.01), texts))
-    # Where two tokens are almost equally likely, even a temperature of 0.01 sometimes draws the second.
+    # If two tokens are almost equally likely, even a temperature of 0.01 sometimes draws the second.
     top = torch.stack([top_candidates(step.distribution.log_probs, 2).log_probs for step in steps], dim=1)
     torn = ((top[..., 0] - top[..., 1] < 0.2) & (torch.stack([step.predicted for step in steps], dim=1) != PAD)).any(-1)
     assert torn.sum() < len(texts) / 2
@@ -118,8 +118,7 @@ def test_equivalent_sampling_and_beam_settings_equal_greedy(search):
     assert [best.tokens for best, *_ in found] == expected
 
 
-def test_forcing_a_suppressed_first_token_restores_the_translation(search, shipped):
-    """Suppressing the first token changes the translation; forcing it restores the original."""
+def test_forcing_the_original_first_token_restores_the_translation(search, shipped):
     own = translations(search(greedy, TEXTS[:1]))[0]
     other = translations(search(greedy, TEXTS[:1], constraints=Constraints(suppressed={own[0]})))[0]
     assert other[0] != own[0] and other[-1] == END

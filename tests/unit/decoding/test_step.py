@@ -1,5 +1,3 @@
-"""Tests of properties of the steps of every search."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -12,7 +10,7 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.sampling import sample
-from transformer.decoding.step import AttentionRows, Distribution, Step, entropy, token_rank, top_candidates
+from transformer.decoding.step import Distribution, Step, StepAttention, entropy, token_rank, top_candidates
 from transformer.model.recorder import Recorder
 from transformer.text.tokenizer import END, PAD, START
 from transformer.values.translation import HypothesisState
@@ -26,20 +24,20 @@ every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES
 
 
 def single(search, steps):
-    """Return the steps of a search's one translation; those of a beam as if its best hypothesis were alone."""
+    """Return the steps of one translation. For beam search, those of its best hypothesis, with one row each."""
     if search is not SEARCHES["beam"]:
         return steps
     best = hypotheses(steps, 1)[0][0]
     alone, expansion = [], best.expansion
     for step in reversed(steps[: best.step + 1]):
         row, taken = int(step.parent[expansion]), slice(expansion, expansion + 1)
-        rows = step.distribution.rows
+        attention = step.distribution.attention
         alone.append(
             Step(
                 read=step.read[row : row + 1],
                 distribution=Distribution(
                     step.distribution.log_probs[row : row + 1],
-                    rows and AttentionRows(rows.decoder[row : row + 1], rows.cross[row : row + 1]),
+                    attention and StepAttention(attention.decoder[row : row + 1], attention.cross[row : row + 1]),
                 ),
                 predicted=step.predicted[taken],
                 log_prob=step.log_prob[taken],
@@ -47,14 +45,14 @@ def single(search, steps):
             )
         )
         if len(alone) <= best.step:
-            # The row of a step is the expansion of the previous step at this place among those that continue.
+            # Row n of a step continues the n-th surviving expansion of the previous step.
             before = steps[best.step - len(alone)]
             expansion = int((before.fate == HypothesisState.ALIVE).nonzero()[row])
     return alone[::-1]
 
 
 @every_search
-def test_cached_steps_equal_the_full_pass(search, model, decode, sources):
+def test_cached_decoding_steps_match_the_full_pass(search, model, decode, sources):
     for row in sources:
         steps = single(search, decode(search, [row], capture=True))
         source, read = torch.tensor([row]), torch.stack([step.read for step in steps], dim=1)
@@ -66,17 +64,17 @@ def test_cached_steps_equal_the_full_pass(search, model, decode, sources):
         for t, step in enumerate(steps):
             torch.testing.assert_close(step.distribution.log_probs, log_probs[:, t], atol=1e-5, rtol=0)
             torch.testing.assert_close(step.log_prob, log_probs[:, t, int(step.predicted)], atol=1e-5, rtol=0)
-            rows = step.distribution.rows
-            assert rows.decoder.shape == (1, 2, 4, t + 1) and rows.cross.shape == (1, 2, 4, len(row))
+            attention = step.distribution.attention
+            assert attention.decoder.shape == (1, 2, 4, t + 1) and attention.cross.shape == (1, 2, 4, len(row))
             for layer in range(2):
                 expected = record.tensors["decoder.weights"][layer][:, :, t, : t + 1]
-                torch.testing.assert_close(rows.decoder[:, layer], expected, atol=1e-5, rtol=0)
+                torch.testing.assert_close(attention.decoder[:, layer], expected, atol=1e-5, rtol=0)
                 expected = record.tensors["cross.weights"][layer][:, :, t]
-                torch.testing.assert_close(rows.cross[:, layer], expected, atol=1e-5, rtol=0)
+                torch.testing.assert_close(attention.cross[:, layer], expected, atol=1e-5, rtol=0)
 
 
 @every_search
-def test_each_step_reads_the_token_of_the_previous_one(search, decode, sources):
+def test_each_step_reads_the_token_that_the_previous_step_predicted(search, decode, sources):
     for row in sources:
         steps = single(search, decode(search, [row]))
         tokens = [int(step.predicted) for step in steps]
@@ -94,16 +92,16 @@ def test_length_limit_ends_the_search(search, decode, biased):
 
 
 @every_search
-def test_nothing_is_captured_by_default(search, decode):
-    assert all(step.distribution.rows is None for step in decode(search, [[5, END]]))
+def test_attention_is_not_recorded_by_default(search, decode):
+    assert all(step.distribution.attention is None for step in decode(search, [[5, END]]))
 
 
 @every_search
-def test_forcing_the_same_tokens_changes_nothing(search, decode, sources):
+def test_forcing_the_tokens_of_a_search_reproduces_its_result(search, decode, sources):
     for row in sources:
         own = single(search, decode(search, [row]))
         tokens = [int(step.predicted) for step in own]
-        # A beam with a forced prefix has more room after it, and may find a better result; see test_beam.
+        # Beam search after a partial forced prefix has a full beam again, and may find a better result.
         for length in (len(tokens),) if search is SEARCHES["beam"] else range(len(tokens) + 1):
             forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(tokens[:length]))))
             assert [int(step.predicted) for step in forced] == tokens
@@ -115,7 +113,7 @@ def test_forcing_the_same_tokens_changes_nothing(search, decode, sources):
 
 
 @every_search
-def test_forced_token_has_the_models_own_log_probability(search, decode):
+def test_forced_token_has_the_log_probability_from_the_model(search, decode):
     steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(prefix=(8, 9, 19))))
     assert int(steps[2].predicted) == 19
     torch.testing.assert_close(steps[2].log_prob, steps[2].distribution.log_probs[:, 19])
@@ -123,7 +121,7 @@ def test_forced_token_has_the_models_own_log_probability(search, decode):
 
 
 @every_search
-def test_no_sentence_ends_within_the_prefix(search, decode, biased):
+def test_no_sentence_ends_within_the_forced_prefix(search, decode, biased):
     eager, constraints = biased(END, 30.0), Constraints(prefix=(8, 9, 8, 9, 19))
     steps = single(search, decode(search, [[5, 9, END]], model=eager, constraints=constraints))
     assert [int(step.predicted) for step in steps][4:] == [19, END]
@@ -136,7 +134,7 @@ def test_forcing_the_end_symbol_ends_the_search(search, decode):
 
 
 @every_search
-def test_suppressed_token_is_not_taken_after_the_prefix(search, decode, sources):
+def test_suppressed_token_is_never_chosen_after_the_forced_prefix(search, decode, sources):
     for row in sources:
         tokens = [int(step.predicted) for step in single(search, decode(search, [row]))]
         for at, token in enumerate(tokens):
@@ -149,7 +147,7 @@ def test_suppressed_token_is_not_taken_after_the_prefix(search, decode, sources)
 
 
 @every_search
-def test_padding_and_start_are_never_taken(search, decode, biased, sources):
+def test_padding_and_start_symbols_are_never_chosen(search, decode, biased, sources):
     for token in (PAD, START):
         for step in decode(search, sources[:1], model=biased(token, 5.0)):
             assert token not in step.predicted
@@ -167,12 +165,12 @@ def test_impossible_constraint_raises_an_error(search, decode):
             decode(search, [[5, END]], constraints=constraints)
 
 
-def test_entropy_is_measured_in_nats():
+def test_entropy_of_a_step_is_measured_in_nats():
     log_probs = torch.tensor([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0]]).log()
     torch.testing.assert_close(entropy(log_probs), torch.tensor([0.801819, 0.0]), atol=1e-6, rtol=0)
 
 
-def test_best_candidates_are_limited_to_the_vocabulary_size():
+def test_number_of_candidates_is_limited_to_the_vocabulary_size():
     candidates = top_candidates(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
     assert candidates.ids.tolist() == [[1, 2, 0]]
     torch.testing.assert_close(candidates.log_probs.exp(), torch.tensor([[0.7, 0.2, 0.1]]))

@@ -26,7 +26,7 @@ def tree(steps):
     return search_tree(steps, hypotheses(steps, 1)[0][0])
 
 
-def test_log_probabilities_along_every_path_sum_to_its_score(tree):
+def test_log_probabilities_along_a_path_add_up_to_its_score(tree):
     for index, node in enumerate(tree.nodes):
         nodes = [tree.nodes[each] for each in path(tree.nodes, index)]
         assert sum(each.log_prob for each in nodes) == pytest.approx(node.score, abs=1e-5)
@@ -34,7 +34,7 @@ def test_log_probabilities_along_every_path_sum_to_its_score(tree):
         assert node.penalised == pytest.approx(node.score / length_penalty_factor(len(nodes)), abs=1e-9)
 
 
-def test_log_probabilities_equal_those_of_a_model_that_reads_the_path(tree, model):
+def test_log_probability_of_a_tree_node_matches_the_model(tree, model):
     source = torch.tensor([SOURCE])
     for index, node in enumerate(tree.nodes):
         if node.place > 12:
@@ -79,7 +79,7 @@ def test_hypotheses_are_the_unpruned_leaves_of_the_tree(tree, steps):
         assert tree.nodes[leaf].fate == (HypothesisState.ENDED if each.ended else HypothesisState.UNFINISHED)
 
 
-def test_rank_of_a_tree_node_counts_from_the_best_of_its_step(tree, steps):
+def test_tree_nodes_of_a_step_are_ordered_by_score(tree, steps):
     counts = Counter(node.step for node in tree.nodes)
     assert len(counts) == len(steps) == len(tree.cutoffs)
     for step, count in counts.items():
@@ -96,7 +96,7 @@ def test_best_hypothesis_is_a_path_of_the_tree(tree, steps):
 
 def test_attention_row_of_a_node_is_from_the_step_that_predicted_it(tree, model):
     for index in tree.best:
-        decoder, cross = tree.rows(index)
+        decoder, cross = tree.attention(index)
         tokens = [tree.nodes[each].token for each in path(tree.nodes, index)]
         record = Recorder(details=False)
         with torch.inference_mode():

@@ -1,5 +1,3 @@
-"""Tests that every search writes whole characters with a byte vocabulary, whatever the model prefers."""
-
 from __future__ import annotations
 
 import itertools
@@ -39,7 +37,7 @@ LIMITS = [2, 3, 4, 5, 9, 14]
 
 @pytest.fixture(scope="module")
 def byte_model(tokenizer, small_config):
-    """A model with fresh weights that writes almost only bytes."""
+    """An untrained model whose output bias makes it predict almost only byte tokens."""
     torch.manual_seed(3)
     config = small(tokenizer.size, 16, 4, 24, (1, 2))
     model = build(config).eval()
@@ -49,7 +47,6 @@ def byte_model(tokenizer, small_config):
 
 
 def written(way, model, rows, constraints, limit):
-    """Return the tokens of each row."""
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
         cache = model.start_cache(model.encode(source, source != PAD), source != PAD)
@@ -64,7 +61,7 @@ def written(way, model, rows, constraints, limit):
     [partial(greedy), partial(sample, seed=1), partial(sample, seed=2, top_k=9), partial(beam_search, beam_size=4)],
     ids=["greedy", "sample", "top-k", "beam"],
 )
-def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
+def test_every_search_method_writes_only_whole_characters(byte_model, tokenizer, sources, way):
     constraints, texts = Constraints(spelling=tokenizer.spelling), []
     for limit in LIMITS:
         texts += map(tokenizer.decode, written(way, byte_model, sources, constraints, limit))
@@ -74,7 +71,7 @@ def test_search_writes_whole_characters(byte_model, tokenizer, sources, way):
     assert any("\ufffd" in tokenizer.decode(tokens) for tokens in free), "as it would by itself"
 
 
-def test_batched_sentences_have_the_same_tokens_as_single_ones(byte_model, tokenizer, sources):
+def test_whole_character_decoding_of_a_batch_matches_single_sentences(byte_model, tokenizer, sources):
     constraints = Constraints(spelling=tokenizer.spelling)
     source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -98,7 +95,7 @@ def test_shipped_model_writes_only_whole_characters(shipped):
 
 @pytest.mark.thorough
 def test_whole_character_rule_does_not_change_ordinary_sentences(shipped):
-    """The results agree bit for bit, in sampling too: a draw that breaks no character is unchanged."""
+    """Results are bitwise identical, also for sampling: a draw that breaks no character stays the same."""
     vocabulary, differ = shipped.tokenizer, 0
     for settings, text in itertools.product(METHODS, ORDINARY):
         tokens = vocabulary.encode_ids(text)

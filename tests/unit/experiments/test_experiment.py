@@ -1,5 +1,3 @@
-"""Tests that a saved experiment reproduces its numbers, reports differences, and rejects invalid files."""
-
 from __future__ import annotations
 
 import json
@@ -14,7 +12,7 @@ from transformer.ablation.importance import ImportanceRun
 from transformer.ablation.patching import GridRun, PatchRun, question_of
 from transformer.ablation.removal import RemovalRun
 from transformer.attribution.attribution import METHODS, Target
-from transformer.commands.verify import DIFFERS, NOT_POSSIBLE, SAME, main
+from transformer.commands.verify import DIFFERENT, NOT_POSSIBLE, SAME, main
 from transformer.errors import AtlasError, ExperimentError, InterventionError
 from transformer.experiments.checking import check, check_model
 from transformer.experiments.experiment import MAX_BYTES, ClaimedRun, Experiment
@@ -34,7 +32,7 @@ THIRD = Target((2,))
 
 @pytest.fixture(scope="module")
 def runs(shipped):
-    """Every run of the shipped model that reports numbers."""
+    """Return one run of every type that reports numbers, most of them on the shipped model."""
     a = shipped.get(READ)
     b = shipped.get(replace(READ, text=OTHER, target=tuple(token.id for token in a.predicted_tokens)))
     question, graph = question_of(a, b), GraphRun(READ, THIRD)
@@ -62,21 +60,21 @@ def made(shipped, *runs: Run) -> Experiment:
     return Experiment(shipped.version, "en-de", "patch?text=A", parts)
 
 
-def test_every_run_type_with_numbers_is_tested_here(runs):
+def test_every_run_type_that_reports_numbers_is_tested(runs):
     states = {kind for kind in Run.KINDS.values() if kind.states is not Run.states}
     assert {type(run) for run in runs} == states
 
 
-# Two of them need every head of the model to be switched off.
+# Slow, because two of the runs switch every head of the model off in turn.
 @pytest.mark.thorough(seconds=13)
-def test_every_run_gives_the_same_numbers_again(shipped, runs):
+def test_repeating_a_saved_run_gives_the_same_numbers(shipped, runs):
     for run in runs:
         saved = made(shipped, run)
         report = check(Experiment.read(saved.to_json().encode()), RememberedRuns(shipped))
         assert str(report).startswith("Matches to 1e-05: all "), (run, report)
 
 
-def test_every_run_survives_saving_to_an_experiment_file(shipped, runs):
+def test_every_run_type_survives_saving_to_an_experiment_file(shipped, runs):
     experiment = Experiment("a model", "en-de", "", tuple(ClaimedRun("", run, {}) for run in runs))
     assert Experiment.read(experiment.to_json().encode()) == experiment
 
@@ -126,14 +124,14 @@ def test_verification_uses_and_reports_the_tolerance_of_the_file(shipped, saved)
 
 @pytest.mark.parametrize("around", [b"<svg><metadata>%s</metadata></svg>", b"\x89PNG\r\n\x1a\n\0%s\0\xff"])
 def test_saved_figure_contains_its_experiment(saved, around):
-    assert Experiment.read(around % saved.carried().encode()) == saved
+    assert Experiment.read(around % saved.embedded_text().encode()) == saved
 
 
 @pytest.mark.parametrize("checksum", [b"A\0\0\0", b"=b\0\0", b"A+/=", b"AAAA"])
-def test_checksum_after_the_experiment_is_no_part_of_it(saved, checksum):
+def test_checksum_after_an_embedded_experiment_is_ignored(saved, checksum):
     for page in ("", "patch?text=A", "patch?text=AB", "patch?text=ABC"):
         experiment = replace(saved, page=page)
-        assert Experiment.read(experiment.carried().encode() + checksum) == experiment
+        assert Experiment.read(experiment.embedded_text().encode() + checksum) == experiment
 
 
 @pytest.mark.parametrize(
@@ -153,7 +151,7 @@ def test_checksum_after_the_experiment_is_no_part_of_it(saved, checksum):
     ],
     ids=lambda value: str(value[:30]),
 )
-def test_files_that_are_not_experiments_are_rejected(content, message):
+def test_file_without_a_valid_experiment_raises_an_error(content, message):
     with pytest.raises(ExperimentError, match=message):
         Experiment.read(content)
 
@@ -171,12 +169,12 @@ def test_files_that_are_not_experiments_are_rejected(content, message):
         lambda values: values["parts"].append({"label": "", "run": {"run": "GraphRun", "trace": 1}, "claims": {}}),
     ],
 )
-def test_invalidly_edited_experiment_file_is_rejected(saved, change):
+def test_experiment_file_with_invalid_edits_raises_an_error(saved, change):
     with pytest.raises(ExperimentError, match="not an experiment"):
         Experiment.read(changed(saved, change))
 
 
-def test_contradictory_interventions_are_reported(saved):
+def test_experiment_with_an_invalid_intervention_raises_an_error(saved):
     def contradict(values):
         values["parts"][2]["run"]["read"]["interventions"]["gates"] = [[["cross", 0, 0], 7]]
 
@@ -184,7 +182,7 @@ def test_contradictory_interventions_are_reported(saved):
         Experiment.read(changed(saved, contradict))
 
 
-def test_experiment_file_cannot_request_more_than_a_page_can(saved):
+def test_experiment_file_that_requests_too_much_work_raises_an_error(saved):
     with pytest.raises(ExperimentError, match="has 51 runs: at most 50"):
         Experiment.read(replace(saved, parts=saved.parts[:1] * 51).to_json().encode())
     removal = ClaimedRun("", RemovalRun(ImportanceRun(READ, "zero"), 1), {})
@@ -193,8 +191,8 @@ def test_experiment_file_cannot_request_more_than_a_page_can(saved):
         Experiment.read(content.encode())
 
 
-def test_experiment_with_an_unsupported_combination_of_runs_is_rejected(shipped, saved):
-    """One run needs a trace but gets a table of importance; the other claims a number that it does not report."""
+def test_experiment_with_an_unsupported_combination_of_runs_raises_an_error(shipped, saved):
+    """Covers a nested run of the wrong type, a step out of range, a claim that the run cannot check, and no runs."""
     read = TraceRun("A dog.")
     for run in (
         GraphRun(ImportanceRun(read, "zero"), THIRD),
@@ -208,7 +206,7 @@ def test_experiment_with_an_unsupported_combination_of_runs_is_rejected(shipped,
         check(replace(saved, parts=()), shipped)
 
 
-def test_verification_names_the_other_model(saved):
+def test_verification_with_a_different_model_names_both_models(saved):
     with pytest.raises(
         ExperimentError, match=r"made with the model en-de \(\w+\), but this is mine \(abc\): .*--model-dir"
     ):
@@ -216,24 +214,24 @@ def test_verification_names_the_other_model(saved):
 
 
 def changed_carried(saved):
-    return Experiment.read(changed(saved, claim(0, "effect", [0.25]))).carried()
+    return Experiment.read(changed(saved, claim(0, "effect", [0.25]))).embedded_text()
 
 
-def test_verify_command_prints_its_result(saved, tmp_path, capsys, monkeypatch, shipped):
+def test_verify_command_prints_its_results_and_sets_its_exit_status(saved, tmp_path, capsys, monkeypatch, shipped):
     monkeypatch.setattr("transformer.running.translator.Translator.load", lambda *_: shipped)
     same, differs, other = (tmp_path / name for name in ("same.svg", "differs.json", "other.json"))
-    same.write_text(f"<svg>{saved.carried()}</svg>")
+    same.write_text(f"<svg>{saved.embedded_text()}</svg>")
     differs.write_bytes(changed(saved, claim(0, "effect", [0.25])))
     other.write_text(replace(saved, model="abc").to_json())
-    for files, status in (((same,), SAME), ((same, differs), DIFFERS), ((differs, other, same), NOT_POSSIBLE)):
+    for files, status in (((same,), SAME), ((same, differs), DIFFERENT), ((differs, other, same), NOT_POSSIBLE)):
         with pytest.raises(SystemExit) as stopped:
             main([*map(str, files), "--device", "cpu"])
         assert stopped.value.code == status
     slides = tmp_path / "slides.txt"
-    slides.write_text(f"patch?text=A\n# {saved.carried()}\nabout?text=A\n# {changed_carried(saved)}\n")
+    slides.write_text(f"patch?text=A\n# {saved.embedded_text()}\nabout?text=A\n# {changed_carried(saved)}\n")
     with pytest.raises(SystemExit) as stopped:
         main([str(slides), "--device", "cpu"])
-    assert stopped.value.code == DIFFERS
+    assert stopped.value.code == DIFFERENT
     said = capsys.readouterr()
     assert "slides.txt, experiment 1 of 2: Matches to" in said.out
     assert "slides.txt, experiment 2 of 2: PatchRun, effect" in said.out

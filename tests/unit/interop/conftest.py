@@ -85,13 +85,13 @@ TEXTS = 1000
 
 @pytest.fixture(scope="session")
 def sides() -> tuple[bytes, bytes]:
-    """A sentencepiece model for each language."""
+    """Sentencepiece models of the source and the target language."""
     return sentencepiece_model(SENTENCES[::2]), sentencepiece_model(SENTENCES[1::2])
 
 
 @pytest.fixture(scope="session")
 def vocabularies(sides) -> dict[str, dict[str, dict[str, int]]]:
-    """The id files of a joint vocabulary, and of two separate ones of the same size."""
+    """The id files of a joint vocabulary, and of two separate vocabularies of equal size."""
     source, target = tokens_of(sides[0]), tokens_of(sides[1])
     total = max(len(source), len(target)) + 3
     return {
@@ -110,14 +110,14 @@ class Peer:
 
 @pytest.fixture(scope="session")
 def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
-    """make_peer(**settings of MarianConfig), and:
+    """make_peer(**settings) returns a random model; settings that are not listed go to MarianConfig.
 
     seed: seed of the weights.
-    vocabulary, ids: one of `vocabularies`, or an id file.
-    dtype: type of the file's weights.
+    vocabulary, ids: a key of `vocabularies`, or the content of an id file.
+    dtype: data type of the saved weights.
     ending: number added to the end symbol's logit.
-    spread: spread of the embeddings, and so of the logits.
-    rows: rows of the embeddings, if more than there are tokens.
+    spread: standard deviation of the embeddings, which scales the logits.
+    rows: rows of the embedding, if more than there are tokens.
     """
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
@@ -149,7 +149,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         for name, parameter in model.named_parameters():
             if "embed_positions" in name:
                 continue
-            # A fresh model's biases and norms are 0 and 1, which would hide a wrong assignment.
+            # Initial biases are 0 and initial norm gains 1, which would hide swapped tensors.
             scale = spread if "embed" in name or "shared" in name or "lm_head" in name else 1.5 * 16**-0.5
             offset = 1.0 if name.endswith("layer_norm.weight") else 0.0
             parameter.copy_(offset + scale * torch.randn_like(parameter))
@@ -166,7 +166,7 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
         )
         model.save_pretrained(folder)
         if dtype != torch.float32:
-            # Their own loading; `model.float()` would keep rounded positions.
+            # Loads the model again, because `model.float()` would keep the rounded positions.
             model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
             model.requires_grad_(False).eval()
         write_vocabulary(folder, sides, files)
@@ -194,13 +194,13 @@ def write_vocabulary(folder: Path, sides: tuple[bytes, bytes], files: dict[str, 
 
 @pytest.fixture(scope="session")
 def peer(make_peer) -> Peer:
-    """A model that ends some sentences, and whose candidates are far apart, so that rounding never decides."""
+    """A model that ends some sentences. Its candidates have well-separated scores, so rounding changes no ranking."""
     return make_peer(ending=4.0, spread=0.6)
 
 
 @pytest.fixture(scope="session")
 def imported_folder(peer, tmp_path_factory) -> Path:
-    from transformer.interop.importing import import_model
+    from transformer.interop.importer import import_model
 
     folder = tmp_path_factory.mktemp("imported") / "en-de"
     import_model(str(peer.folder), folder)
@@ -214,7 +214,7 @@ def imported(imported_folder) -> Translator:
 
 @pytest.fixture(scope="session")
 def marian_tokenizer() -> Callable[[Path], object]:
-    """marian_tokenizer(folder): Hugging Face's tokenizer."""
+    """marian_tokenizer(folder) loads Hugging Face's tokenizer."""
 
     def load(folder: Path):
         from transformers import MarianTokenizer
@@ -228,7 +228,7 @@ def marian_tokenizer() -> Callable[[Path], object]:
 
 @pytest.fixture(scope="session")
 def texts() -> list[str]:
-    """Odd strings, seeded."""
+    """1,000 strings: known hard cases, then seeded random ones."""
     rng = random.Random(7)
 
     def made():

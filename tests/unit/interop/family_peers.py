@@ -28,7 +28,7 @@ SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 def _trained(before: tuple[str, ...], *, byte_level: bool = False) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return the vocabulary and merges of a byte-pair encoding that begins with some tokens."""
+    """Return the vocabulary and merges of a byte-pair encoding whose first tokens are `before`."""
     tokenizer = Tokenizer(models.BPE())
     cutter = pre_tokenizers.ByteLevel(add_prefix_space=False) if byte_level else pre_tokenizers.Metaspace()
     tokenizer.pre_tokenizer = cutter
@@ -109,14 +109,14 @@ FAMILIES: dict[str, tuple[Callable[[Path], Any], str, dict[str, Any]]] = {
 
 
 def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, **generation: Any) -> tuple[Any, Any]:
-    """Write a folder; return the model and the tokenizer of transformers.
+    """Write a model folder. Return the model and the tokenizer of transformers.
 
     Args:
-        name: of FAMILIES.
-        folder: it must exist.
-        seed: of the weights.
-        ending: strength of the end symbol.
-        generation: settings of generate(); those of the family are added.
+        name: a key of FAMILIES.
+        folder: an existing folder.
+        seed: seed of the weights.
+        ending: number added to the end symbol's logit.
+        generation: additional settings of generate().
     """
     import transformers
 
@@ -154,10 +154,10 @@ def make_family(name: str, folder: Path, *, seed: int = 0, ending: float = 3.0, 
     if hasattr(model, "final_logits_bias"):
         model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
         model.final_logits_bias[0, end] += ending
-    # A random model would write padding, or start again, which a trained one never does.
+    # A random model might predict padding or the start symbol, which a trained model never does.
     never = {pad, *(() if start == end else (start,))}
     if name == "bart":
-        # Parts of a character, which our searches write only where they complete it.
+        # Tokens that are parts of a character, which our search predicts only where they complete it.
         never |= {number for text, number in ids.items() if not text.replace("Ġ", "").isascii()}
     model.generation_config = transformers.GenerationConfig(
         **{

@@ -1,4 +1,4 @@
-"""Tests of the import of damaged Hugging Face folders: it succeeds, or rejects the folder in one line."""
+"""Imports damaged Hugging Face folders: each import succeeds, or fails with a one-line error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.damages import damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
 from transformer.errors import CheckpointError
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 
 FILES = (
     "config.json",
@@ -78,7 +78,7 @@ VALUES = (
 
 @st.composite
 def damages(draw: st.DrawFn) -> tuple:
-    """Draw the damage to a folder, as a tuple for failure messages."""
+    """Draw one way to damage a folder, as a tuple that failure messages can show."""
     if draw(st.booleans()):
         file = draw(st.sampled_from(FILES[:3]))
         return "setting", file, draw(st.sampled_from(SETTINGS)), draw(st.sampled_from(VALUES))
@@ -86,7 +86,6 @@ def damages(draw: st.DrawFn) -> tuple:
 
 
 def damage(folder: Path, kind: str, name: str, *rest) -> None:
-    """Apply the damage to a folder."""
     if kind == "setting":
         set_field(folder / name, *rest)
     else:
@@ -95,7 +94,7 @@ def damage(folder: Path, kind: str, name: str, *rest) -> None:
 
 @pytest.fixture(scope="module")
 def whole(make_peer, tmp_path_factory) -> Path:
-    """A folder with one layer per side, because it is made thousands of times."""
+    """A folder with one layer per stack, because it is copied thousands of times."""
     small = make_peer(encoder_layers=1, decoder_layers=1)
     folder = shutil.copytree(small.folder, tmp_path_factory.mktemp("whole") / "theirs")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")

@@ -1,5 +1,3 @@
-"""Tests of the command `export`, and attention for BertViz."""
-
 from __future__ import annotations
 
 import json
@@ -14,8 +12,8 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
 from transformer.commands.translate import main
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 
@@ -40,7 +38,7 @@ def read_by_hugging_face(folder):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
+def test_exported_model_gives_the_same_results_in_hugging_face(name, tokenizer, marian_tokenizer, tmp_path, run_main):
     config = small(
         tokenizer.size,
         16,
@@ -68,14 +66,14 @@ def test_exported_model_computes_the_same_in_hugging_face(name, tokenizer, maria
     assert theirs(text)["input_ids"] == tokenizer.encode_ids(text)
     source = torch.tensor([theirs(text)["input_ids"]])
     translator = Translator.load(tmp_path / "ours", "cpu")
-    # Transformers writes bytes that are not characters; ours does not.
+    # Our search never writes incomplete characters, but transformers does, so both suppress byte tokens.
     bytes_alone = sorted(translator.tokenizer.spelling.parts)
     ours = [token.id for token in translator.translate(text, suppressed=frozenset(bytes_alone)).tokens]
     written = peer.model.generate(source, max_length=STEPS + 1, suppress_tokens=bytes_alone)
     assert written[0, 1:].tolist() == ours[:STEPS]
 
 
-def test_imported_model_is_exported_unchanged(peer, imported_folder, tmp_path, run_main):
+def test_exporting_an_imported_model_restores_its_weights(peer, imported_folder, tmp_path, run_main):
     done = run_main(main, "export", "--format", "huggingface", "--model", imported_folder, "--output", tmp_path / "out")
     assert done.returncode == 0
     again = read_by_hugging_face(tmp_path / "out").model.state_dict()
@@ -92,23 +90,23 @@ def test_imported_model_is_exported_unchanged(peer, imported_folder, tmp_path, r
         assert (imported_folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_model_without_a_card_is_exported_and_imported(imported_folder, tmp_path):
+def test_model_without_a_model_card_can_be_exported_and_imported(imported_folder, tmp_path):
     folder = shutil.copytree(imported_folder, tmp_path / "ours")
     (folder / "README.md").unlink()
     export_huggingface(folder, tmp_path / "out")
     assert not (tmp_path / "out" / "README.md").exists()
-    # Earlier versions of this program wrote such files.
+    # Earlier versions of the export wrote an empty README.md.
     (tmp_path / "out" / "README.md").touch()
     assert "licence: not stated" in import_model(str(tmp_path / "out"), tmp_path / "again")
 
 
-def test_exporting_a_model_shape_that_marian_lacks_is_reported(model_folder, tmp_path, run_main):
+def test_exporting_an_architecture_that_marian_lacks_gives_a_one_line_error(model_folder, tmp_path, run_main):
     done = run_main(main, "export", "--format", "huggingface", "--model", model_folder, "--output", tmp_path / "out")
     assert done.returncode == 1 and "pre-norm" in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
-# BertViz leaves its own files open.
+# BertViz does not close its own files.
 @pytest.mark.filterwarnings("ignore:unclosed file", "ignore:Exception ignored in")
 def test_bertviz_accepts_a_trace(imported):
     from bertviz import head_view, model_view
@@ -125,7 +123,7 @@ def test_bertviz_accepts_a_trace(imported):
         assert len(found["Cross"]["right_text"]) == len(trace.source_tokens)
 
 
-# Inseq leaves one of its files open, and its dependencies emit deprecation warnings.
+# Inseq does not close one of its files, and its dependencies emit deprecation warnings.
 @pytest.mark.filterwarnings("ignore")
 def test_inseq_accepts_a_trace(imported, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

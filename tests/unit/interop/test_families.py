@@ -1,5 +1,3 @@
-"""Tests that imported models of every family compute and write the same as those of Hugging Face."""
-
 from __future__ import annotations
 
 import unicodedata
@@ -15,38 +13,38 @@ from tests.unit.interop.conftest import Peer
 from tests.unit.interop.family_peers import FAMILIES, make_family
 from tests.unit.interop.test_marian import check_parity
 from transformer.analysis.words import word_groups
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.files.paths import ASSETS
 from transformer.interop.families import FAMILIES as TABLE
-from transformer.interop.importing import import_model
+from transformer.interop.importer import import_model
 from transformer.interop.vocabularies import read_vocabulary
+from transformer.measurements.matching import second_trace
 from transformer.running.translator import Translator
-from transformer.surveys.matching import read_by_second
 from transformer.values.decoding_settings import DecodingSettings
 
-# Beginnings of sentences, because the small models of transformers have few positions.
+# Only the first words of each sentence, because the small models have few positions.
 MANY = [" ".join(line.split()[:4]) for line in (ASSETS / "sentences.txt").read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def family(request, tmp_path_factory):
-    """Return the name, the model and the tokenizer of transformers, and our translator."""
+    """Return the family name, the Hugging Face model and tokenizer, and the imported translator."""
     theirs, ours = (tmp_path_factory.mktemp(name) for name in ("theirs", "ours"))
     model, tokenizer = make_family(request.param, theirs)
     import_model(str(theirs), ours / "model")
     return request.param, Peer(model, theirs), tokenizer, Translator.load(ours / "model", "cpu")
 
 
-def test_logits_and_attention_are_the_same(family):
+def test_imported_family_matches_hugging_face_logits_and_attention(family):
     _, peer, _, translator = family
     check_parity(peer, translator.folder)
 
 
-def test_second_model_reads_the_same_tokens(family):
+def test_second_model_in_a_comparison_reads_the_same_tokens(family):
     """A model with languages on both sides used to read the text in its first language."""
     *_, translator = family
     trace = translator.trace(MANY[0])
-    found = read_by_second(translator, translator, translator, trace)
+    found = second_trace(translator, translator, translator, trace)
     assert [token.id for token in found.source_tokens] == [token.id for token in trace.source_tokens]
     assert np.array_equal(found.cross, trace.cross)
 
@@ -60,7 +58,7 @@ def written(peer, tokenizer, text, **settings):
 @pytest.mark.parametrize(
     ("beam", "count"), [(4, 4), *(pytest.param(beam, 200, marks=pytest.mark.thorough) for beam in (1, 4))]
 )
-def test_translations_match_hugging_faces_generate(family, beam, count):
+def test_translations_match_hugging_face_generate(family, beam, count):
     _, peer, tokenizer, translator = family
     settings = DecodingSettings("beam", beam_size=beam, length_penalty=1.0) if beam > 1 else DecodingSettings()
     for text in MANY[:count]:
@@ -69,8 +67,8 @@ def test_translations_match_hugging_faces_generate(family, beam, count):
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.thorough)])
-def test_tokens_match_those_of_transformers(family, texts, count):
-    """A special symbol that a user types is text for this project, but the symbol itself for transformers."""
+def test_tokens_match_hugging_face_tokenizers(family, texts, count):
+    """A special token that a user types is plain text here, but a special token in transformers."""
     name, _, tokenizer, translator = family
     symbols, unknown = set(tokenizer.all_special_ids), translator.tokenizer.symbols.unknown
     for text in texts[:count]:
@@ -90,7 +88,7 @@ def test_span_of_a_token_covers_its_text(family, texts, count):
         for token in tokens:
             if token.span is None or token.role or name == "bart":
                 continue
-            # One character may be several in the normal form: a token has some of them.
+            # Normalisation may turn one character into several, of which a token has only some.
             covered, said = normal(text[slice(*token.span)]), normal(token.text.replace("▁", ""))
             assert said in covered if len(said) < len(covered) else covered == said, (text, token)
         for group in word_groups(tokens, text):
@@ -110,18 +108,16 @@ def normal(text):
         ("mbart", 26, ("en_XX", "de_DE"), "ar_AR", 25),
     ],
 )
-def test_import_knows_the_languages_of_a_folder_without_a_tokenizer_config(
-    tmp_path, family, rows, languages, first, count
-):
+def test_languages_are_known_without_a_tokenizer_config(tmp_path, family, rows, languages, first, count):
     model = sentencepiece_model(SENTENCES)
     (tmp_path / "sentencepiece.bpe.model").write_bytes(model)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    # Fairseq's ids: each token has that of sentencepiece plus one, and the languages follow.
+    # In fairseq, the id of a token is its sentencepiece id plus one, and languages come last.
     size = processor.get_piece_size() + 1
     rows += size
     settings = {"pad_token_id": 1, "eos_token_id": 2, "unk_token_id": 3, "decoder_start_token_id": 2}
     tokenizer, _, named = read_vocabulary(
-        Folder(tmp_path), TABLE[family], settings, {}, (rows, rows), languages, notes := []
+        HuggingFaceFolder(tmp_path), TABLE[family], settings, {}, (rows, rows), languages, notes := []
     )
     assert (len(tokenizer.codes) // 2, named.source.code, notes) == (count, languages[0], [])
     assert tokenizer.begin(f"<<{first}>> >>{first}<< a") == (size,)
@@ -142,7 +138,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_generate_settings_are_applied(beam, tmp_path):
+def test_imported_generation_settings_are_applied(beam, tmp_path):
     of_beams = {"num_beams": 4, "early_stopping": True} if beam > 1 else {}
     model, tokenizer = make_family("pegasus", tmp_path, ending=0.5, **RULES, **of_beams)
     import_model(str(tmp_path), tmp_path / "model")

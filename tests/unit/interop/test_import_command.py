@@ -1,5 +1,3 @@
-"""Tests of the command `import`: its output, and its one-line error for anything that it cannot read."""
-
 from __future__ import annotations
 
 import json
@@ -27,7 +25,7 @@ from transformer.values.trace import Trace
 TEXT = "The old man 🙂 reads a book."
 
 
-def test_import_command_reports_its_findings_and_choices(peer, tmp_path, run_main):
+def test_import_command_describes_the_imported_model(peer, tmp_path, run_main):
     (peer.folder / "README.md").write_text(
         "---\nlicense: cc-by-4.0\n---\n# A card\n\n![pixel](https://example.org/x.png) <b>bold</b>", encoding="utf-8"
     )
@@ -44,7 +42,7 @@ def test_import_command_reports_its_findings_and_choices(peer, tmp_path, run_mai
     assert sorted(path.name for path in output.parent.iterdir()) == ["en-de"], "nothing unfinished is left"
 
 
-def test_imported_model_supports_every_command(imported, tmp_path):
+def test_imported_model_supports_every_analysis(imported, tmp_path):
     trace = imported.trace(TEXT, details=True)
     assert trace.target_tokens[0].role == "start" and trace.source_tokens[-1].role == "end"
     unknown = next(token for token in trace.source_tokens if token.role == "unknown")
@@ -61,19 +59,19 @@ def test_imported_model_supports_every_command(imported, tmp_path):
     assert [each.name for each in imported.languages] == ["English", "German"]
 
 
-def test_full_precision_is_kept(peer, imported_folder):
+def test_import_keeps_full_precision_weights(peer, imported_folder):
     """Rounding a float32 model to float16 would move logits by thousandths."""
     theirs, ours = peer.model.state_dict(), load_file(imported_folder / "model.safetensors")
     assert torch.equal(ours["encoder_layers.0.feed_forward.expand.weight"], theirs["model.encoder.layers.0.fc1.weight"])
 
 
-def test_half_precision_is_kept(make_peer, tmp_path, run_main):
+def test_import_keeps_half_precision_weights(make_peer, tmp_path, run_main):
     peer = make_peer(dtype=torch.float16)
     assert run_main(main, "import", peer.folder, "--output", tmp_path / "half").returncode == 0
     assert {weight.dtype for weight in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
 
 
-def test_shards_are_read(peer, tmp_path, run_main):
+def test_sharded_weights_are_imported(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "sharded")
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
@@ -86,7 +84,7 @@ def test_shards_are_read(peer, tmp_path, run_main):
     assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").tokens
 
 
-def test_pickle_is_read_only_on_request_and_never_run(peer, tmp_path, run_main):
+def test_pickled_weights_are_read_only_on_request_and_never_executed(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "pickled")
     (folder / "model.safetensors").unlink()
     torch.save(
@@ -214,7 +212,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_unreadable_folder_is_reported_in_one_line(name, peer, tmp_path, run_main):
+def test_unreadable_folder_gives_a_one_line_error(name, peer, tmp_path, run_main):
     damage, *said = DAMAGE[name]
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     damage(folder)
@@ -222,7 +220,7 @@ def test_unreadable_folder_is_reported_in_one_line(name, peer, tmp_path, run_mai
     assert not (tmp_path / "ours").exists()
 
 
-def test_shards_with_unexpected_names_are_not_opened(peer, tmp_path, run_main):
+def test_weight_files_outside_the_folder_are_not_opened(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../outside.safetensors"}}))
@@ -236,14 +234,14 @@ def test_import_never_overwrites_a_folder(peer, tmp_path, run_main):
 
 
 @pytest.mark.parametrize("output", [".", "x/..", "link"])
-def test_empty_folder_of_any_name_is_filled(output, peer, tmp_path, run_main, monkeypatch):
+def test_existing_empty_folder_can_be_the_output_folder(output, peer, tmp_path, run_main, monkeypatch):
     here = tmp_path / "here"
     here.mkdir()
     (tmp_path / "link").symlink_to(here)
     monkeypatch.chdir(tmp_path if output == "link" else here)
     assert run_main(main, "import", peer.folder, "--output", output).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "link"]
-    # It may be some process's working directory; that process would see a replaced folder as empty.
+    # The folder is filled in place: a process whose working directory it is would see a replaced folder as empty.
     assert Translator.load(Path.cwd() if output != "link" else here, "cpu").languages.source.code == "en"
     again = run_main(main, "import", peer.folder, "--output", output)
     refused(again, f"{output} already exists")
@@ -255,7 +253,7 @@ def test_import_checks_the_output_folder_before_reading(tmp_path, run_main):
         refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")
 
 
-def test_interrupted_import_leaves_the_folder_unchanged(peer, tmp_path, run_main):
+def test_import_that_fills_the_disk_leaves_no_files_behind(peer, tmp_path, run_main):
     (tmp_path / "empty").mkdir()
     for output in "empty", "new":
         with full_disk(50_000):
@@ -263,15 +261,15 @@ def test_interrupted_import_leaves_the_folder_unchanged(peer, tmp_path, run_main
     assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
 
 
-def test_argument_that_is_neither_folder_nor_name_is_reported(peer, tmp_path, run_main):
+def test_invalid_model_argument_gives_a_one_line_error(peer, tmp_path, run_main):
     refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "There is no folder")
     refused(run_main(main, "import", peer.folder / "config.json", "--output", tmp_path / "x"), "is a file")
     done = run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x")
     refused(done, "leave out --revision")
 
 
-def test_model_name_is_downloaded_at_the_requested_revision(peer, tmp_path, run_main, monkeypatch):
-    """Checks the calls to huggingface_hub, whose cache links files of a snapshot to its blobs."""
+def test_model_is_downloaded_at_the_requested_revision(peer, tmp_path, run_main, monkeypatch):
+    """Imitates the cache of huggingface_hub, where the files of a snapshot are links to blobs."""
     asked = {}
     snapshot, blobs = tmp_path / "models--x" / "snapshots" / "abc123", tmp_path / "models--x" / "blobs"
     shutil.copytree(peer.folder, blobs)
@@ -287,12 +285,12 @@ def test_model_name_is_downloaded_at_the_requested_revision(peer, tmp_path, run_
     done = run_main(main, "import", "Some-One/opus-mt-en-ar", "--revision", "v1", "--output", tmp_path / "out")
     assert done.returncode == 0 and "revision abc123" in done.stdout
     assert asked["name"] == "Some-One/opus-mt-en-ar" and asked["revision"] == "v1"
-    assert set(asked["allow_patterns"]) == set(hub.WANTED) and "pytorch_model.bin" not in hub.WANTED
+    assert set(asked["allow_patterns"]) == set(hub.FILE_PATTERNS) and "pytorch_model.bin" not in hub.FILE_PATTERNS
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Some-One/opus-mt-en-ar, revision abc123" in card
 
 
-def test_hub_error_is_reported_on_one_line(tmp_path, run_main, monkeypatch):
+def test_download_failure_gives_a_one_line_error(tmp_path, run_main, monkeypatch):
     def download(name, **options):
         raise RuntimeError("Repository Not Found\n\nmore of it")
 
@@ -304,7 +302,7 @@ def said_languages(folder):
     return tuple(json.loads((folder / "languages.json").read_text(encoding="utf-8")).values())
 
 
-def test_languages_missing_from_the_folder_can_be_given(peer, tmp_path, run_main):
+def test_missing_languages_can_be_given_on_the_command_line(peer, tmp_path, run_main):
     folder = shutil.copytree(peer.folder, tmp_path / "fine-tuned")
     (folder / "tokenizer_config.json").write_text("{}")
     done = run_main(main, "import", folder, "--output", tmp_path / "none")
@@ -319,12 +317,12 @@ def test_languages_missing_from_the_folder_can_be_given(peer, tmp_path, run_main
 @pytest.mark.parametrize(
     ("code", "said"), [("<b>", "not a language code"), ("", "not a language code"), ("French", "use its code, fr")]
 )
-def test_invalid_language_code_is_rejected(code, said, peer, tmp_path, run_main):
+def test_invalid_language_code_gives_a_one_line_error(code, said, peer, tmp_path, run_main):
     refused(run_main(main, "import", peer.folder, "--output", tmp_path / "x", "--target", code), said)
     assert not (tmp_path / "x").exists()
 
 
-def test_missing_target_language_is_asked_for(tmp_path, run_main):
+def test_target_language_must_be_one_that_the_model_writes(tmp_path, run_main):
     several = arabic_model(tmp_path / "several", codes=(">>ara<<", ">>heb<<"))
     ask = ("translate", "The dog.", "--json", "--device", "cpu", "--model")
     for code in ("heb", ">>heb<<"):

@@ -1,5 +1,3 @@
-"""Tests that imported models compute the same as Hugging Face's: logits, attention, and every translation."""
-
 from __future__ import annotations
 
 import json
@@ -16,8 +14,8 @@ from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.errors import CheckpointError
-from transformer.interop.exporting import export_huggingface
-from transformer.interop.importing import import_model
+from transformer.interop.exporter import export_huggingface
+from transformer.interop.importer import import_model
 from transformer.model.recorder import Recorder
 from transformer.running.translator import Translator
 
@@ -34,7 +32,7 @@ VARIANTS = {
     "silu": {"activation_function": "silu"},
     "unscaled": {"scale_embedding": False},
     "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
-    # The square root of 3 is not a power of two, so dividing and multiplying by it differ.
+    # Heads have width 3: dividing by its square root and multiplying by the inverse round differently.
     "narrow heads": {"d_model": 12},
     "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
     "filled up rows": {"rows": 128},
@@ -75,7 +73,7 @@ def padded(rows, pad):
 
 
 def sentences(count, config, seed=1):
-    """Return random tokens with an end symbol and without padding."""
+    """Return random token ids per sentence, with an end symbol and without padding."""
     generator = np.random.default_rng(seed)
     return [
         [*generator.integers(2, config.vocab_size - 1, size).tolist(), config.eos_token_id]
@@ -89,12 +87,12 @@ def assert_same(ours, theirs, what):
 
 @torch.inference_mode()
 def check_parity(peer, folder):
-    """Check logits and all attention of a padded batch, read at once and token by token."""
+    """Compare logits and all attention weights of a padded batch, in one pass and token by token."""
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)
     pad = config.pad_token_id
-    # Rows after any padding represent no token.
+    # Rows beyond the target vocabulary represent no token.
     size = model.config.target_vocabulary
     rows = [
         torch.randint(2, model.config.source_vocabulary - 1, (length,), generator=generator).tolist()
@@ -131,7 +129,7 @@ def check_parity(peer, folder):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_imported_variant_computes_the_same_as_hugging_face(name, make_peer, tmp_path):
+def test_every_imported_variant_matches_hugging_face(name, make_peer, tmp_path):
     peer = make_peer(**VARIANTS[name])
     import_model(str(peer.folder), tmp_path / "model")
     model = check_parity(peer, tmp_path / "model")
@@ -140,7 +138,7 @@ def test_every_imported_variant_computes_the_same_as_hugging_face(name, make_pee
 
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
 def test_start_symbol_may_be_an_ordinary_token(place, make_peer, marian_tokenizer, tmp_path):
-    """It is a symbol only where the decoder begins. Typed, it is an ordinary token, and the model may write it."""
+    """At the start of the decoder the token is a special token; elsewhere it is an ordinary one."""
     peer = make_peer(ending=1.0)
     theirs = marian_tokenizer(peer.folder)
     start = theirs("the dog")["input_ids"][0]
@@ -175,7 +173,7 @@ def test_start_symbol_defaults_to_the_padding_token(peer, tmp_path):
 
 
 def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
-    """In fairseq's models, the same token is the start symbol when it comes first and the end symbol when predicted."""
+    """In fairseq's models, one token is the start symbol at the first position and the end symbol when predicted."""
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
@@ -188,9 +186,7 @@ def test_start_symbol_may_equal_the_end_symbol(peer, tmp_path):
 
 
 def test_added_tokens_are_imported(make_peer, marian_tokenizer, tmp_path):
-    """An added language code acts like any other. Other added tokens can be written, and are reported as impossible to
-    type.
-    """
+    """An added language code works like any other. The import reports other added tokens as impossible to type."""
     from transformers import MarianMTModel
 
     peer = make_peer()
@@ -220,7 +216,7 @@ APPLIED = {
     "max_length": 20,
     "bad_words_ids": [[95], [3]],
 }
-# Settings with no effect, or that this search applies too.
+# Settings that have no effect, or that our search applies as well.
 IDLE = {
     "repetition_penalty": 1.0,
     "no_repeat_ngram_size": 0,
@@ -260,8 +256,8 @@ def test_search_settings_are_applied_or_reported_and_exported_again(place, peer,
     assert json.loads((tmp_path / "out" / "generation_config.json").read_text()).items() >= (ASKED | APPLIED).items()
 
 
-def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
-    """The vocabulary comes from another converter, whose ids are unknown 0, end 2 and padding 3."""
+def test_unusual_special_token_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
+    """Another converter numbers the unknown token 0, the end symbol 2 and padding 3."""
     ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
     ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
     peer = make_peer(ids=ids)
@@ -275,8 +271,8 @@ def test_unusual_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
     assert [int(step.predicted) for step in greedy(checkpoint.model, cache, limit=12)] == generated
 
 
-def test_positions_in_the_file_are_used(make_peer, tmp_path):
-    """They may be rounded to half precision, as some converters wrote them, or trained; Hugging Face uses them too."""
+def test_stored_position_embeddings_are_used(make_peer, tmp_path):
+    """Some converters round position embeddings to half precision, and some models train them."""
     for name, change in (("rounded", lambda table: table.half().float()), ("trained", lambda table: table + 0.1)):
         peer = make_peer()
         weights = load_file(peer.folder / WEIGHTS)
@@ -300,7 +296,7 @@ def test_stored_sinusoidal_positions_are_recognised(make_peer, tmp_path):
     assert check_parity(peer, tmp_path / "model").config.positions == "sinusoidal_halves"
 
 
-def test_missing_output_bias_is_zero(make_peer, tmp_path):
+def test_missing_output_bias_defaults_to_zero(make_peer, tmp_path):
     peer = make_peer()
     peer.model.final_logits_bias.zero_()
     weights = load_file(peer.folder / WEIGHTS)
@@ -323,8 +319,8 @@ def test_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_
     assert check_parity(peer, tmp_path / "model").config.tied_embeddings == "all"
 
 
-def test_equal_tensors_decide_which_embeddings_are_tied(make_peer, tmp_path):
-    """Equal tensors are tied whatever config.json says; two that it ties and that differ are rejected by name."""
+def test_embeddings_are_tied_if_their_tensors_are_equal(make_peer, tmp_path):
+    """Equal tensors are tied whatever config.json says. If it ties tensors that differ, the import fails."""
     peer = make_peer(tie_word_embeddings=False)
     weights = load_file(peer.folder / WEIGHTS)
     same = weights["model.decoder.embed_tokens.weight"]
@@ -346,7 +342,7 @@ def test_equal_tensors_decide_which_embeddings_are_tied(make_peer, tmp_path):
     assert believed.config.tied_embeddings == "all" and torch.equal(believed.generator.weight, same)
 
 
-def test_padding_has_no_probability(peer, imported):
+def test_padding_token_has_zero_probability(peer, imported):
     trace = imported.trace("The old man reads a book.")
     pad = imported.tokenizer.symbols.pad
     source = torch.tensor([[token.id for token in trace.source_tokens]])
@@ -361,7 +357,6 @@ def test_padding_has_no_probability(peer, imported):
 
 @pytest.fixture(scope="module")
 def crowd(peer):
-    """Return 200 sources, side by side."""
     return sentences(CROWD, peer.model.config)
 
 
@@ -386,13 +381,13 @@ def start(imported_folder, crowd):
 
 
 def check_variety(rows, end):
-    """Check that some sentences end, early and late, some do not, and the answers differ."""
+    """Check that sentences end at different steps, that some do not end, and that the translations differ."""
     lengths = {len(row) for row in rows if row[-1] == end}
     assert len(lengths) > 3 and any(row[-1] != end for row in rows) and len({tuple(row) for row in rows}) > 30
 
 
 @torch.inference_mode()
-def test_greedy_translations_match_hugging_faces_generate(peer, imported_folder, crowd):
+def test_greedy_translations_match_hugging_face_generate(peer, imported_folder, crowd):
     model, cache = start(imported_folder, crowd)
     rows = torch.stack([step.predicted for step in greedy(model, cache, limit=LIMIT)], dim=1).tolist()
     ours = [cut(row, model.symbols.end) for row in rows]
@@ -402,8 +397,8 @@ def test_greedy_translations_match_hugging_faces_generate(peer, imported_folder,
 
 @torch.inference_mode()
 @pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
-def test_beam_translations_match_hugging_faces_generate(beam, peer, imported_folder, crowd):
-    """Without a length penalty on either side; their formula differs."""
+def test_beam_translations_match_hugging_face_generate(beam, peer, imported_folder, crowd):
+    """Without a length penalty, because Hugging Face's formula differs."""
     model, cache = start(imported_folder, crowd)
     found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))
     ours = [list(best_first[0].tokens) for best_first in found]

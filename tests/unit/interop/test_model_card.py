@@ -1,20 +1,18 @@
-"""Tests of the parts of a third-party model card that the import reads."""
-
 from __future__ import annotations
 
 import pytest
 
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.interop.model_card import read_card
 
 
 @pytest.fixture
 def card_of(tmp_path):
-    """card_of(text): the card read from a folder whose README.md has this text."""
+    """card_of(text) returns the model card read from a README.md with this text."""
 
     def read(text):
         (tmp_path / "README.md").write_bytes(text.encode("utf-8"))
-        return read_card(Folder(tmp_path), "opus-mt-en-fr")
+        return read_card(HuggingFaceFolder(tmp_path), "opus-mt-en-fr")
 
     return read
 
@@ -31,7 +29,7 @@ def card_of(tmp_path):
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_licence_is_read_from_the_front_matter_of_a_card(card_of, line, licence, end):
+def test_licence_is_read_from_the_front_matter_of_a_model_card(card_of, line, licence, end):
     card = card_of(end.join(["---", "tags: a", line, "--- ", "# A card"]))
     assert (card.licence, card.text) == (licence, "# A card")
 
@@ -48,5 +46,5 @@ def test_licence_is_read_from_the_front_matter_of_a_card(card_of, line, licence,
     ids=["lines", "ends", "spaces", "a licence", "licences"],
 )
 def test_unclosed_front_matter_is_parsed_quickly(card_of, text):
-    """The text has nearly a megabyte; a parser that restarts at every mark would take hours."""
+    """Each text is nearly a megabyte long. A parser that restarted at every marker would take hours."""
     assert card_of(text).licence == ""

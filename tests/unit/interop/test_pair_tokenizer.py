@@ -1,5 +1,3 @@
-"""Tests that two sentencepiece models with their ids give Hugging Face's tokens, located in the text."""
-
 from __future__ import annotations
 
 import json
@@ -26,7 +24,7 @@ def separate(sides):
 
 
 def incomplete(sides):
-    """Return ids without a fifth of the tokens, as real models have."""
+    """Return ids that lack a fifth of the tokens, as some published models do."""
     return sides, {"vocab.json": numbered([text for at, text in enumerate(tokens_of(*sides)) if at % 5])}
 
 
@@ -53,15 +51,15 @@ def tokenizer_of(models, files):
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
 def pair(request, sides, tmp_path_factory, marian_tokenizer):
-    """Return our tokenizer and theirs."""
+    """Return our tokenizer and the Hugging Face tokenizer."""
     models, files = request.param(sides)
     folder = tmp_path_factory.mktemp("pair")
     write_vocabulary(folder, models, files)
     return tokenizer_of(models, files), marian_tokenizer(folder)
 
 
-def test_tokens_match_those_of_hugging_face(pair, texts):
-    """Except for a language code that the vocabulary lacks: unknown there, plain text here."""
+def test_tokens_match_hugging_face(pair, texts):
+    """Only language codes that the vocabulary has are compared, because unknown ones are plain text here."""
     ours, theirs = pair
     assert len(texts) == TEXTS
     prefixed = [code + text for code in ours.codes for text in texts[40:60]]
@@ -73,7 +71,7 @@ def test_tokens_match_those_of_hugging_face(pair, texts):
         assert target == ours.encode_ids(text)
 
 
-def test_every_token_covers_its_characters(pair, texts):
+def test_token_spans_cover_all_visible_characters(pair, texts):
     tokenizer, _ = pair
     for text in texts:
         for side in (tokenizer.encode_source, tokenizer.encode):
@@ -88,7 +86,7 @@ def test_every_token_covers_its_characters(pair, texts):
             ), (text, lost)
 
 
-def test_token_equals_the_text_of_its_span(sides):
+def test_token_text_matches_its_span_in_the_text(sides):
     tokenizer = tokenizer_of(*joint(sides))
     text = "  The  ﬁne old man 🙂"
     for token in tokenizer.encode_source(text)[:-1]:
@@ -96,7 +94,7 @@ def test_token_equals_the_text_of_its_span(sides):
         assert token.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), token
 
 
-def test_decoded_text_matches_hugging_faces_except_for_unknown_tokens(pair):
+def test_decoded_text_matches_hugging_face(pair):
     ours, theirs = pair
     rng = random.Random(2)
     broken = any(text.startswith("<0x") for text in ours.texts)
@@ -108,7 +106,7 @@ def test_decoded_text_matches_hugging_faces_except_for_unknown_tokens(pair):
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_tokens_of_ids_are_located_in_their_text(pair, texts):
+def test_tokens_of_ids_have_spans_in_the_decoded_text(pair, texts):
     tokenizer, _ = pair
     for text in texts[::10]:
         ids = tokenizer.encode_ids(text)
@@ -127,7 +125,7 @@ def test_tokens_of_ids_are_located_in_their_text(pair, texts):
         assert spelt == texts_of, text
 
 
-def test_bytes_of_a_character_share_its_span(sides):
+def test_byte_tokens_of_a_character_share_its_span(sides):
     tokenizer = tokenizer_of(*with_bytes(sides))
     source = [token for token in tokenizer.encode_source("a 🙂.") if token.text.startswith("<0x")]
     assert [token.span for token in source] == [(2, 3)] * 4
@@ -136,7 +134,7 @@ def test_bytes_of_a_character_share_its_span(sides):
     assert tokenizer.decode([*ids[:2], *ids]) == "\ufffd🙂"
 
 
-def test_unknown_token_has_a_name(sides):
+def test_unknown_token_has_a_role_and_a_span(sides):
     tokenizer = tokenizer_of(*joint(sides))
     unknown = next(token for token in tokenizer.encode_source("the 🙂") if token.role)
     assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
@@ -193,7 +191,7 @@ def test_tokenizers_from_different_files_have_different_fingerprints(sides):
         ("symbols.json", b'{"pad": 0, "unknown": 1, "start": 2, "end": 100000}', "names token 100000"),
     ],
 )
-def test_damaged_files_are_named(sides, name, content, message):
+def test_damaged_tokenizer_file_is_named_in_the_error(sides, name, content, message):
     tokenizer = tokenizer_of(*joint(sides))
     with pytest.raises(ValueError, match=message):
         PairTokenizer({**tokenizer.files, name: content})

@@ -1,5 +1,3 @@
-"""Fixtures: a small random GPT-2 of Hugging Face, its folder, and a vocabulary of ours."""
-
 from __future__ import annotations
 
 import json
@@ -9,15 +7,15 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.text.tokenizer import train_tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
 
 
 def random_weights(model):
-    """Randomise the weights, because a fresh model's biases are 0 and its norms do nothing."""
+    """Randomise the weights. Initially all biases are 0 and all norms have a gain of 1, which would hide errors."""
     torch.manual_seed(3)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -29,7 +27,7 @@ def random_weights(model):
 def gpt2_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpt2")
     tokenizer = ByteLevelBPETokenizer()
-    # The merges of words with an umlaut, a number and an emoji work on their bytes.
+    # Includes umlauts, digits and emoji, so that some merges join bytes of one character.
     texts = [*SENTENCES, "Größe 2024 🙂🙂 it's they'll"] * 3
     tokenizer.train_from_iterator(texts, vocab_size=420, special_tokens=[END_OF_TEXT], show_progress=False)
     tokenizer.save_model(str(folder))
@@ -58,7 +56,7 @@ def huggingface(gpt2_folder):
 
 @pytest.fixture(scope="session")
 def imported(gpt2_folder, huggingface):
-    return read_gpt2(Folder(gpt2_folder))
+    return read_gpt2(HuggingFaceFolder(gpt2_folder))
 
 
 @pytest.fixture(scope="session")
@@ -73,5 +71,4 @@ def tokenizer(imported):
 
 @pytest.fixture(scope="session")
 def sentencepiece_tokenizer():
-    """A vocabulary of 400 tokens from our trainer."""
     return train_tokenizer(SENTENCES * 20, size=400)

@@ -1,5 +1,3 @@
-"""Tests that byte-level tokens equal those of Hugging Face's GPT-2 tokenizer, and each has its span."""
-
 from __future__ import annotations
 
 import json
@@ -10,8 +8,8 @@ import pytest
 
 from transformer.text.byte_tokenizer import ByteTokenizer
 
-# Token boundaries and hard cases: contractions, several kinds of spaces, combining and joined characters, numbers that
-# are not digits, control characters, characters of several bytes.
+# Hard cases for token boundaries: contractions, kinds of spaces, combining and joined characters, numbers that are not
+# digits, control characters, and characters of several bytes.
 PARTS = [
     "The",
     "cat",
@@ -86,7 +84,7 @@ PARTS = [
 
 
 def untrusted():
-    """Return 1,000 texts of these parts and of characters from all of Unicode."""
+    """Yield 1,000 random texts from PARTS and from all assigned Unicode characters."""
     draw = random.Random(7)
     assigned = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")]
     for number in range(1000):
@@ -101,7 +99,7 @@ def theirs(gpt2_folder):
     return GPT2Tokenizer.from_pretrained(gpt2_folder)
 
 
-def test_untrusted_texts_are_tokenized_as_by_hugging_face(theirs, tokenizer):
+def test_tokens_of_random_texts_match_hugging_face(theirs, tokenizer):
     for text in untrusted():
         ids = [token.id for token in tokenizer.encode(text)]
         assert ids == theirs(text)["input_ids"], text
@@ -123,14 +121,14 @@ def test_spans_cover_the_text_except_for_spaces(tokenizer):
 
 
 def test_every_byte_token_has_a_span(tokenizer):
-    """Without merges every byte is a token; those of one character share its span, and a space covers nothing."""
+    """Without merges, every byte is a token. Bytes of one character share its span, and a space has an empty span."""
     tokens = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
     assert [token.span for token in tokens] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
     assert [token.text for token in tokens[:4]] == ["A", "▁", "<0xC3>", "<0xA9>"]
 
 
-def test_token_spells_its_part_of_the_text(tokenizer):
-    """The files write "Ġthe" and "Ċ"; a token that begins within a character has whole ones next to its bytes."""
+def test_token_text_shows_characters_or_bytes(tokenizer):
+    """GPT-2 files write bytes as letters, such as "Ġthe" and "Ċ"."""
     texts = [token.text for token in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
     assert texts == [
         "Gr",
@@ -149,7 +147,7 @@ def test_token_spells_its_part_of_the_text(tokenizer):
     assert {"<0xF0><0x9F>", "<0xB6>ße"} <= set(tokenizer.texts)
 
 
-def test_tokens_of_broken_bytes_have_spans(tokenizer):
+def test_tokens_of_invalid_utf8_have_spans(tokenizer):
     ids = ids_of(tokenizer.files)
     some = [tokenizer.symbols.end, *(ids[spelt] for spelt in "ÃðŁAâĳÿ")]
     draw = random.Random(2)
@@ -168,7 +166,7 @@ def test_typed_text_never_becomes_a_special_token(tokenizer):
     assert tokenizer.decode([token.id for token in tokens]) == "<|endoftext|>"
 
 
-def test_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
+def test_added_token_is_recognised_in_a_text_unless_it_is_a_special_token(tokenizer):
     added = {"added_tokens.json": json.dumps({"<end>": tokenizer.size, "<plain>": tokenizer.size + 1}).encode()}
     made = ByteTokenizer({**tokenizer.files, **added}, end=["<end>"])
     assert made.texts[made.symbols.end] == "<end>" and made.texts[made.symbols.start] == "<|endoftext|>"
@@ -178,7 +176,7 @@ def test_added_token_is_found_in_a_text_unless_it_is_a_symbol(tokenizer):
     assert [token.role for token in made.tokens([made.symbols.start, made.symbols.end])] == ["start", "end"]
 
 
-def test_lone_surrogate_is_replaced(tokenizer):
+def test_lone_surrogate_in_a_text_becomes_the_replacement_character(tokenizer):
     tokens = tokenizer.encode("a\ud83db")
     assert tokenizer.decode([token.id for token in tokens]) == "a\ufffdb"
     assert tokens[-1].span == (2, 3)
@@ -194,7 +192,7 @@ def test_byte_without_a_token_is_omitted():
         ("<0xC3>", (5, 6)),
         ("<0xA9>", (5, 6)),
     ]
-    # `transformers` also merges the bytes next to it.
+    # As in `transformers`, the neighbours of an omitted byte are merged.
     assert [(token.text, token.span) for token in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 
@@ -240,7 +238,7 @@ def written(ids):
         (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the token 'qqq'"),
     ],
 )
-def test_damaged_and_contradictory_files_are_named(tokenizer, change, message):
+def test_invalid_tokenizer_file_is_named_in_the_error(tokenizer, change, message):
     files = dict(tokenizer.files)
     change(files)
     with pytest.raises(ValueError, match=message):

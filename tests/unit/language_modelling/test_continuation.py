@@ -1,5 +1,3 @@
-"""Tests that a language model continues texts with the search methods of translations."""
-
 from __future__ import annotations
 
 import pytest
@@ -33,7 +31,7 @@ def test_greedy_continuation_matches_hugging_face(huggingface, model, tokenizer)
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_score_equals_that_of_reading_the_text(model, tokenizer, settings):
+def test_continuation_score_matches_scoring_the_whole_text(model, tokenizer, settings):
     found = continue_text(model, tokenizer, TEXT, settings, limit=10)
     read = [0, *ids(found.beginning), *ids(found.tokens)]
     with torch.inference_mode():
@@ -45,7 +43,7 @@ def test_score_equals_that_of_reading_the_text(model, tokenizer, settings):
 
 
 def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
-    """Two steps, so all pairs can be tried, among the few tokens that are not suppressed."""
+    """Tries all pairs of five allowed tokens in two steps."""
     from transformer.decoding.constraints import Constraints
 
     few = [5, 40, 77, 120, 300]
@@ -65,7 +63,7 @@ def test_wide_beam_finds_the_most_probable_continuation(model, tokenizer):
     assert tuple(ids(found.tokens)) == max(scores, key=scores.__getitem__)
 
 
-def test_seeds_and_temperature_change_a_sample(model, tokenizer):
+def test_sampled_continuation_depends_on_the_seed_and_top_k(model, tokenizer):
     drawn = {
         tuple(ids(continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", seed=seed), limit=8).tokens))
         for seed in range(5)
@@ -78,7 +76,7 @@ def test_seeds_and_temperature_change_a_sample(model, tokenizer):
 def test_beam_tree_of_a_continuation_has_attention(model, tokenizer):
     found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
     assert found.tree is not None
-    # The columns are the start symbol, the given text, and one more token at every step.
+    # Columns: the start symbol, the given text, and one more token per step.
     assert [rows.shape[-1] for rows in found.tree.decoder] == [
         len(found.beginning) + 1 + step for step in range(len(found.tree.decoder))
     ]
@@ -101,7 +99,7 @@ def test_empty_text_can_be_continued(model, tokenizer):
     assert 1 <= len(found.tokens) <= 3
 
 
-def test_continuation_stops_where_its_positions_end(model, tokenizer):
+def test_continuation_stops_at_the_last_learned_position(model, tokenizer):
     found = continue_text(model, tokenizer, "1 " * 31, DecodingSettings(), limit=40)
     assert len(found.tokens) <= 2
     with pytest.raises(TextError, match="shorten it"):
@@ -111,7 +109,7 @@ def test_continuation_stops_where_its_positions_end(model, tokenizer):
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
-def test_cancelled_continuation_ends_between_two_tokens(model, tokenizer, settings):
+def test_continuation_can_be_cancelled_after_every_token(model, tokenizer, settings):
     left = iter([False, False, True])
 
     def check():
@@ -125,7 +123,7 @@ def test_cancelled_continuation_ends_between_two_tokens(model, tokenizer, settin
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
 def test_continuation_ends_with_a_whole_character(model, tokenizer, settings):
-    """Its tokens are bytes and parts of characters; a fresh model writes any of them."""
+    """Tokens are bytes or parts of characters, and an untrained model predicts any of them."""
     for text in ("The cat", "Größe ", "🙂"):
         for limit in range(1, 9):
             found = continue_text(model, tokenizer, text, settings, limit=limit)

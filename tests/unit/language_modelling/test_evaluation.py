@@ -1,5 +1,3 @@
-"""Tests that perplexities equal those of the texts one by one, and simpler models count as documented."""
-
 from __future__ import annotations
 
 import math
@@ -14,7 +12,7 @@ from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
-from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, split_by_length
 from transformer.language_modelling.scoring import score_text
 from transformer.model.transformer import build
 
@@ -31,10 +29,10 @@ def trained(tmp_path_factory, sentencepiece_tokenizer):
 
 
 @pytest.mark.parametrize("loaded", ["trained", "gpt2"])
-def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trained, gpt2_folder, huggingface):
-    """Also where padding is an ordinary token, as in GPT-2."""
+def test_perplexity_of_a_batch_matches_single_texts(request, loaded, trained, gpt2_folder, huggingface):
+    """In GPT-2, the padding token is an ordinary token."""
     loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
-    texts = [*readable(loaded, SENTENCES)[0], "A."]
+    texts = [*split_by_length(loaded, SENTENCES)[0], "A."]
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]
     found = evaluate(loaded, texts)
     total = sum(score.log_prob for score in scores)
@@ -46,8 +44,8 @@ def test_perplexity_of_a_batch_equals_that_of_single_texts(request, loaded, trai
     assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
 
 
-def test_evaluation_counts_too_long_texts_separately(trained):
-    assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
+def test_evaluation_sets_aside_texts_that_are_too_long(trained):
+    assert split_by_length(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
 
 
 @pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
@@ -61,16 +59,16 @@ def test_bigram_probabilities_sum_to_one():
     for before in range(8):
         sums = sum(math.exp(model.log_prob([before, token]) - model.log_prob([before])) for token in range(8))
         assert sums == pytest.approx(1)
-    assert sum(math.exp(model.single([token])) for token in range(8)) == pytest.approx(1)
+    assert sum(math.exp(model.unigram_log_prob([token])) for token in range(8)) == pytest.approx(1)
 
 
 def test_bigram_probability_matches_its_formula():
     model = Bigrams([[3, 4], [3, 5], [3, 4]], size=8, start=2)
-    # 4 or 5 follows 3 three times, in two kinds; of 6 tokens and 8 added ones, 4 has 2 + 1.
+    # Token 3 is followed three times, by 2 different tokens. With add-one counts, 4 has 3 of 14 occurrences.
     expected = (2 - DISCOUNT + DISCOUNT * 2 * 3 / 14) / 3
     assert math.exp(model.log_prob([3, 4]) - model.log_prob([3])) == pytest.approx(expected)
     assert math.exp(model.log_prob([3])) == pytest.approx((3 - DISCOUNT + DISCOUNT * 4 / 14) / 3)
-    # No token was seen after 7.
+    # Nothing follows token 7 in the training texts.
     assert math.exp(model.log_prob([7, 4]) - model.log_prob([7])) == pytest.approx(3 / 14)
 
 

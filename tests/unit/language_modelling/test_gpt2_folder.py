@@ -1,5 +1,3 @@
-"""Tests that a GPT-2 folder is read within limits, or rejected in one line with the reason."""
-
 from __future__ import annotations
 
 import json
@@ -9,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.huggingface_files import HuggingFaceFolder
 from transformer.errors import CheckpointError
 
 
@@ -32,13 +30,13 @@ def reweighted(folder, change):
     save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
 
 
-def test_old_gpt2_files_load_as_the_same_model(folder, imported):
+def test_gpt2_files_in_the_old_format_load_as_the_same_model(folder, imported):
     def old(weights):
         weights = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
         return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}
 
     reweighted(folder, old)
-    model = read_gpt2(Folder(folder)).model
+    model = read_gpt2(HuggingFaceFolder(folder)).model
     for (name, one), (_, other) in zip(model.named_parameters(), imported.model.named_parameters(), strict=True):
         assert torch.equal(one, other), name
 
@@ -72,10 +70,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_damaged_and_contradictory_folders_are_rejected_in_one_line(folder, wrong):
+def test_invalid_gpt2_folder_gives_a_one_line_error(folder, wrong):
     change, message = WRONG[wrong]
     change(folder)
     with pytest.raises(CheckpointError) as error:
-        read_gpt2(Folder(folder))
+        read_gpt2(HuggingFaceFolder(folder))
     assert message in str(error.value)
     assert "\n" not in str(error.value)

@@ -1,5 +1,3 @@
-"""Tests that copying heads are found by their published scores."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +10,7 @@ from transformer.model.transformer import build
 
 
 def looking(back, length=5):
-    """Return one head that puts all its attention this far back, or on itself if there is no such position."""
+    """Return a head that attends `back` positions earlier, or to its own position if that is before the text."""
     size = 2 * length + 1
     weights = np.zeros((1, 1, 1, size, size))
     at = np.arange(size)
@@ -21,7 +19,7 @@ def looking(back, length=5):
 
 
 @pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
-def test_head_with_a_single_behaviour_scores_one_for_it(name, back):
+def test_head_with_a_single_behaviour_scores_one_only_for_it(name, back):
     scores = scores_of(looking(back), 5)
     found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
     assert found.pop(name) == 1
@@ -37,7 +35,7 @@ def small(**values):
     ).eval()
 
 
-def test_uniform_attention_scores_at_chance():
+def test_uniform_attention_scores_at_chance_level():
     model = small(heads=4, layers=2)
     with torch.no_grad():
         for layer in model.decoder_layers:
@@ -49,7 +47,7 @@ def test_uniform_attention_scores_at_chance():
 
 
 def test_head_that_attends_one_position_back_is_a_previous_token_head():
-    """Position p is the p-th unit vector, a key is its position, and a query is the position before its own."""
+    """Position p has unit vector p as its embedding and key. Each query is the position before its own."""
     model = small(positions="learned", norm="post")
     attention = model.decoder_layers[0].self_attention
     with torch.no_grad():
@@ -63,14 +61,14 @@ def test_head_that_attends_one_position_back_is_a_previous_token_head():
     assert scores.induction[0, 0] == pytest.approx(0, abs=1e-6)
 
 
-def test_seed_gives_the_same_patterns():
+def test_same_seed_gives_the_same_head_scores():
     model = small()
     one, other = (head_scores(model, length=8, seed=seed) for seed in (1, 1))
     assert (one.induction == other.induction).all()
     assert (head_scores(model, length=8, seed=2).induction != one.induction).any()
 
 
-def test_vocabulary_too_small_for_a_pattern_is_rejected():
+def test_vocabulary_too_small_for_a_repeated_pattern_raises_an_error():
     with pytest.raises(ValueError, match="25 different tokens"):
         head_scores(small(vocabulary=20))
 
@@ -80,7 +78,7 @@ def test_heads_with_compressed_keys_have_no_copying_scores():
         head_scores(small(attention="compressed"))
 
 
-def test_score_in_a_text_uses_the_repeated_tokens():
+def test_copying_scores_in_a_text_use_its_repeated_tokens():
     tokens = [0, 7, 8, 9, 7, 8]
     assert earlier_occurrences(tokens) == ((), (), (), (), (1,), (2,))
     weights = np.zeros((1, 1, 6, 6))
@@ -95,11 +93,11 @@ def test_copying_score_counts_every_earlier_occurrence():
     weights = np.zeros((1, 1, 6, 6))
     weights[0, 0, 5] = [0, 0.1, 0.2, 0.3, 0.4, 0]
     scores = scores_in_text(weights, tokens)
-    # Position 3 has seen its token once, position 5 twice.
+    # The token at position 3 occurs once before, the token at position 5 twice.
     assert scores.duplicate[0, 0] == pytest.approx((0 + 0.1 + 0.3) / 2)
     assert scores.induction[0, 0] == pytest.approx((0 + 0.2 + 0.4) / 2)
 
 
-def test_text_without_repetition_has_no_score():
+def test_text_without_repetition_has_no_copying_score():
     scores = scores_in_text(np.full((2, 3, 4, 4), 0.25), [0, 1, 2, 3])
     assert np.isnan(scores.induction).all() and np.isnan(scores.duplicate).all() and (scores.previous == 0.25).all()

@@ -1,5 +1,3 @@
-"""Tests that the decoder-only model computes the same as Hugging Face's, in one pass and token by token."""
-
 from __future__ import annotations
 
 import torch
@@ -29,7 +27,7 @@ def small(**choices):
 
 
 def assert_equal_to(theirs, model):
-    """Check logits and all attentions within 1e-5, in one pass and through the cache."""
+    """Check logits and attention weights within 1e-5, in one pass and token by token with the cache."""
     ids = tokens(model.config.target_vocabulary)
     with torch.inference_mode():
         expected = theirs(ids, output_attentions=True)
@@ -50,11 +48,11 @@ def assert_equal_to(theirs, model):
         assert cache.length == ids.shape[1]
 
 
-def test_language_model_equals_gpt2(huggingface, model):
+def test_language_model_matches_hugging_face_gpt2(huggingface, model):
     assert_equal_to(huggingface, model)
 
 
-def test_post_norm_language_model_matches_hugging_faces_gpt():
+def test_post_norm_language_model_matches_hugging_face_gpt1():
     from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
 
     theirs = random_weights(
@@ -85,7 +83,7 @@ def test_post_norm_language_model_matches_hugging_faces_gpt():
     assert_equal_to(theirs, model)
 
 
-def test_learned_positions_set_to_sinusoids_equal_sinusoidal_positions():
+def test_learned_positions_set_to_sinusoids_match_sinusoidal_positions():
     waves, learned = small(positions="sinusoidal"), small()
     learned.load_state_dict(
         {**waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()}
@@ -100,7 +98,7 @@ def test_embedding_and_output_share_one_matrix():
     assert not [name for name, _ in model.named_parameters() if "generator" in name]
 
 
-def test_language_model_learns():
+def test_language_model_loss_falls_in_training():
     model = small(dropout=0.0).train()
     ids = tokens(40, rows=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)

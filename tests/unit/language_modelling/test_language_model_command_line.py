@@ -1,5 +1,3 @@
-"""Tests of the output of the language model commands in a terminal."""
-
 from __future__ import annotations
 
 import json
@@ -20,7 +18,7 @@ def folder(gpt2_folder, huggingface):
 
 
 @pytest.mark.parametrize("name", ["continue", "score", "evaluate", "heads"])
-def test_help_lists_the_commands(run_main, name):
+def test_every_command_has_help(run_main, name):
     done = run_main(main, name, "--help")
     assert done.returncode == 0 and "--model" in done.stdout
 
@@ -55,7 +53,7 @@ def test_continue_command_continues_each_line(run_main, folder, tmp_path):
     assert done.stdout == "".join(f"{found.text}{'' if found.complete else ' …'}\n" for found in expected)
 
 
-def test_text_is_scored_token_by_token(run_main, folder):
+def test_score_command_prints_the_score_of_every_token(run_main, folder):
     done = run_main(main, "score", "The cat sat.", "--model", folder, "--device", "cpu")
     assert done.returncode == 0, done.stderr
     text, sums, *tokens = done.stdout.splitlines()
@@ -70,7 +68,7 @@ def test_token_labels_are_readable_in_a_terminal(run_main, folder):
     assert labels == ["t", "he", "␣", "é <0xC3>", "é <0xA9>", "↵"]
 
 
-def test_command_measures_perplexity_on_held_out_texts(run_main, folder, tmp_path):
+def test_evaluate_command_skips_texts_from_the_training_data(run_main, folder, tmp_path):
     data, training = tmp_path / "data.tsv", tmp_path / "training.tsv"
     data.write_text("The cat.\tDie Katze.\nThe cat.\tEine Katze.\n" + "a b c " * 40 + "\tx\n", encoding="utf-8")
     training.write_text("The dog.\tDer Hund.\nThe cat.\tDie Katze.\n", encoding="utf-8")
@@ -105,6 +103,6 @@ def test_heads_command_names_only_heads_above_the_threshold(run_main, folder, tm
         (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
     ],
 )
-def test_errors_are_reported_on_one_line(run_main, folder, arguments, message):
+def test_invalid_arguments_give_a_one_line_error(run_main, folder, arguments, message):
     done = run_main(main, *arguments, "--model", folder, "--device", "cpu")
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

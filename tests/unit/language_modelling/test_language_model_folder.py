@@ -1,5 +1,3 @@
-"""Tests that the folder of a language model is read completely, or rejected in one line with the reason."""
-
 from __future__ import annotations
 
 import math
@@ -32,14 +30,14 @@ def tokenizer(sentencepiece_tokenizer):
 
 @pytest.fixture
 def trained(config, tokenizer, tmp_path):
-    """A folder, and the model that wrote it."""
+    """Return a folder, and the model that was saved in it."""
     torch.manual_seed(1)
     model = build(config).eval()
     save_model(tmp_path, config, dict(model.named_parameters()), tokenizer)
     return tmp_path, model
 
 
-def test_model_saved_in_half_precision_loads(trained, config, tokenizer):
+def test_model_saved_in_half_precision_is_loaded_completely(trained, config, tokenizer):
     folder, model = trained
     loaded = load_language_model(folder, "cpu")
     assert loaded.model.config == config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
@@ -50,7 +48,6 @@ def test_model_saved_in_half_precision_loads(trained, config, tokenizer):
 
 
 def test_sentencepiece_language_model_supports_every_operation(trained):
-    """Everything that a language model can do works with sentencepiece tokens, too."""
     loaded = load_language_model(trained[0], "cpu")
     text = SENTENCES[0]
     score = score_text(loaded.model, loaded.tokenizer, text)
@@ -60,7 +57,7 @@ def test_sentencepiece_language_model_supports_every_operation(trained):
     assert head_scores(loaded.model).induction.shape == (2, 2)
 
 
-def test_version_is_derived_from_the_weights(trained, config, tokenizer):
+def test_model_version_changes_with_its_weights(trained, config, tokenizer):
     folder, model = trained
     before = load_language_model(folder, "cpu").version
     assert load_language_model(folder, "cpu").version == before

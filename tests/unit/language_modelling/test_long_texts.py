@@ -1,5 +1,3 @@
-"""Tests of attention for long texts: local and memory-compressed, compared with full attention."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,7 +5,7 @@ import torch
 
 from transformer.config import decoder_only
 from transformer.errors import InterventionError, TextError
-from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
+from transformer.language_modelling.attention_map import attention_mask, attention_weights, map_of_text
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
@@ -37,7 +35,7 @@ def kinds(function):
 
 
 @kinds
-def test_no_token_sees_a_later_one(choices):
+def test_no_token_depends_on_a_later_token(choices):
     model, ids = small(**choices), tokens()
     for at in range(LENGTH):
         changed = ids.clone()
@@ -47,7 +45,7 @@ def test_no_token_sees_a_later_one(choices):
 
 
 @kinds
-def test_reading_token_by_token_equals_one_pass(choices):
+def test_reading_token_by_token_matches_one_pass(choices):
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
@@ -71,7 +69,7 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
 @pytest.mark.parametrize(
     "changes", [{"gates": {("decoder", 0, 0): 0.0}}, {"hidden_target": (1,)}, {"decoder_mask": False}]
 )
-def test_changes_of_local_and_compressed_attention_are_rejected(choices, changes):
+def test_interventions_on_local_or_compressed_attention_raise_an_error(choices, changes):
     model = small(**choices)
     edits = edits_of([Interventions(**changes)] * 3, model.config)
     with pytest.raises(InterventionError, match=f"The {choices['attention']} attention of this model cannot"):
@@ -79,28 +77,27 @@ def test_changes_of_local_and_compressed_attention_are_rejected(choices, changes
 
 
 @kinds
-def test_every_kind_of_attention_reads_a_text_without_positions(choices):
+def test_positions_can_be_switched_off_for_every_attention_variant(choices):
     model = small(**choices)
     edits = edits_of([Interventions(positions=False)] * 3, model.config)
     assert not torch.equal(model(None, tokens(), edits=edits), model(None, tokens()))
 
 
 @pytest.mark.parametrize("block", [LENGTH, 100])
-def test_local_attention_with_one_block_is_full(block):
+def test_local_attention_with_a_single_block_matches_full_attention(block):
     full, local = small(), small(attention="local", block=block)
     local.load_state_dict(full.state_dict())
     assert torch.equal(local(None, tokens()), full(None, tokens()))
 
 
-def test_local_attention_in_blocks_equals_a_masked_full_product():
-    """The block-wise result equals scaled dot-product attention with everything else masked."""
+def test_blockwise_local_attention_matches_masked_full_attention():
     generator = torch.Generator().manual_seed(2)
     query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
     expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
     blocks = Blocks(4, 0, LENGTH)
     memory = blocks.split_keys_and_values(KeysAndValues.of(key, value))
     found = scaled_dot_product_attention(
-        blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
+        blocks.split_queries(query), memory.keys, memory.values, blocks.mask(query.device)
     )
     assert found.weights.shape == (2 * 4, 3, 4, 4)
     torch.testing.assert_close(blocks.whole_map(found.weights), expected.weights)
@@ -110,8 +107,8 @@ def test_local_attention_in_blocks_equals_a_masked_full_product():
 
 @kinds
 @pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
-def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
-    """The new tokens may begin with a block, end with it, or cross several."""
+def test_reading_several_tokens_per_step_matches_one_pass(choices, cuts):
+    """The cuts begin or end with a block, or cross several blocks."""
     model, ids = small(**choices), tokens()
     with torch.inference_mode():
         expected, cache, before = model(None, ids), model.start_after(ids[:, :1], model.start_cache()), 0
@@ -122,9 +119,9 @@ def test_reading_several_tokens_per_step_equals_one_pass(choices, cuts):
 
 
 @kinds
-def test_masked_cells_have_no_weight(choices):
+def test_only_allowed_cells_have_attention_weight(choices):
     model = small(**choices)
-    weights, allowed = attention_weights(model, tokens()), may_look(model.config, LENGTH)
+    weights, allowed = attention_weights(model, tokens()), attention_mask(model.config, LENGTH)
     assert weights.shape[-2:] == allowed.shape
     assert (weights[..., ~allowed] == 0).all()
     assert (weights[..., allowed] > 0).all()
@@ -141,7 +138,7 @@ def test_local_attention_has_no_weight_outside_its_block():
     assert torch.equal(model(None, changed)[:, 4:], model(None, ids)[:, 4:])
 
 
-def test_compressed_attention_of_single_tokens_with_the_identity_is_full():
+def test_compressed_attention_with_stride_one_and_identity_weights_is_full_attention():
     full, compressed = small(), small(attention="compressed", stride=1)
     compressed.load_state_dict(full.state_dict(), strict=False)
     with torch.no_grad():
@@ -165,13 +162,13 @@ def test_compressed_map_has_one_column_per_three_tokens(length):
         torch.testing.assert_close(weights[..., query, :].sum(dim=-1), torch.full((2, 3, 2), float(complete > 0)))
 
 
-def test_masks_match_their_definition():
+def test_local_and_compressed_masks_match_their_definition():
     assert compressed_mask(5, 3).int().tolist() == [[0, 0], [0, 0], [1, 0], [1, 0], [1, 0]]
     assert local_mask(4, 2).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
 
 
-def test_compressed_keys_equal_the_weighted_sum_of_the_paper():
-    """Each compressed key is a weighted sum of the keys of its three positions, head by head."""
+def test_compressed_keys_and_values_match_the_weighted_sum_of_the_paper():
+    """Each compressed key is a weighted sum of the keys at three positions, per head."""
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)
     keys, values = torch.randn(2, 2, 2, 7, 4)
@@ -190,7 +187,7 @@ def test_compressed_keys_equal_the_weighted_sum_of_the_paper():
 
 
 @kinds
-def test_compressed_map_labels_its_columns_with_their_tokens(choices, sentencepiece_tokenizer):
+def test_attention_map_lists_the_tokens_of_every_column(choices, sentencepiece_tokenizer):
     model = small(sentencepiece_tokenizer.size, **choices)
     text = "The dog sleeps."
     found = map_of_text(model, sentencepiece_tokenizer, text, most=30)

@@ -1,4 +1,4 @@
-"""Tests that a GPT-2 folder written by the current `transformers` gives the same ids, logits and attention here."""
+"""Compares GPT-2 folders written by the installed `transformers`: token ids, logits and attention."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def plain_tokenizer(gpt2_folder):
 
 
 def spaced(tokenizer):
-    """The same vocabulary, with a space before every text."""
+    """Return the same vocabulary with a space added before every text."""
     return type(tokenizer).from_pretrained(tokenizer.name_or_path, add_prefix_space=True)
 
 
 def trained(**options):
-    """A tokenizer trained as in Hugging Face's course for GPT-2."""
+    """Return a tokenizer trained as in Hugging Face's course for GPT-2."""
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
@@ -79,15 +79,15 @@ def trained(**options):
 
 
 def written(folder, tokenizer, *, rows=None, multiple=None, dtype=None, shard="5GB", change=None, **settings):
-    """Write a random GPT-2 and its tokenizer as `transformers` does, and return its own reading of them.
+    """Write a random GPT-2 and its tokenizer with `transformers`, and return both as `transformers` reads them.
 
     Args:
-        folder, tokenizer: the target folder and the tokenizer.
-        rows: rows of the embedding before it is resized; None for one per token of the tokenizer.
-        multiple: resize the embedding to the tokenizer's tokens, rounded up to a multiple of this.
-        dtype: type of the weights.
+        folder, tokenizer: the output folder and the tokenizer.
+        rows: rows of the embedding before resizing; None for one per token of the tokenizer.
+        multiple: resize the embedding to the number of tokens, rounded up to a multiple of this.
+        dtype: data type of the weights.
         shard: maximum size of a weight file.
-        change: receives the folder before it is read.
+        change: function that edits the folder before it is read.
         settings: fields of GPT2Config.
     """
     from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
@@ -126,9 +126,7 @@ def output_of_its_own(folder):
 
 
 def two_files(described):
-    """Convert a folder to the format of transformers 4: the tokens in vocab.json, and the added tokens in a file beside
-    it.
-    """
+    """Convert a folder to the format of transformers 4, with vocab.json and a separate list of added tokens."""
 
     def change(folder):
         document = json.loads((folder / "tokenizer.json").read_text())
@@ -177,7 +175,7 @@ FOLDERS = {
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
+def test_token_ids_logits_and_attention_match_transformers(name, plain_tokenizer, tmp_path):
     make, options = FOLDERS[name]
     theirs, their_tokenizer = written(tmp_path, make(plain_tokenizer), **options)
     loaded = load_language_model(tmp_path, "cpu")
@@ -186,7 +184,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
         text = TYPED[number] if number < len(TYPED) else "".join(draw.choices(TYPED, k=4))
         ids = [token.id for token in loaded.tokenizer.encode(text, end=False)]
         expected = their_tokenizer(text, split_special_tokens=True)["input_ids"]
-        # Their model cannot read a token without a row; ours spells it.
+        # An added token without an embedding row breaks their model. Ours spells it with other tokens.
         if max(expected, default=0) < theirs.config.vocab_size:
             assert ids == expected, text
         assert loaded.tokenizer.decode(ids) == their_tokenizer.decode(ids, clean_up_tokenization_spaces=False)
@@ -200,7 +198,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
     torch.testing.assert_close(logits, out.logits[..., :size], atol=2e-5, rtol=1e-5)
     for ours, attention in zip(record.tensors["decoder.weights"], out.attentions, strict=True):
         torch.testing.assert_close(ours, attention, atol=1e-5, rtol=0)
-    # A token without text has no column, so that it gets no probability.
+    # Rows beyond the vocabulary have no logit, so they get no probability.
     assert logits.shape[-1] == min(len(their_tokenizer), theirs.config.vocab_size)
 
 
@@ -289,7 +287,7 @@ def written_folder(gpt2_folder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("wrong", UNREADABLE)
-def test_unreadable_gpt2_folder_is_reported_in_one_accurate_sentence(wrong, written_folder, tmp_path):
+def test_unreadable_gpt2_folder_gives_a_one_line_error_with_the_reason(wrong, written_folder, tmp_path):
     change, message = UNREADABLE[wrong]
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     change(folder)
@@ -299,7 +297,7 @@ def test_unreadable_gpt2_folder_is_reported_in_one_accurate_sentence(wrong, writ
     assert "\n" not in str(error.value) and "--" not in str(error.value)
 
 
-def test_unreadable_file_is_reported(written_folder, tmp_path):
+def test_tokenizer_path_that_is_a_folder_raises_an_error(written_folder, tmp_path):
     folder = shutil.copytree(written_folder, tmp_path / "copy")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer.json").mkdir()
@@ -307,7 +305,7 @@ def test_unreadable_file_is_reported(written_folder, tmp_path):
         load_language_model(folder, "cpu")
 
 
-def test_version_changes_with_any_weight_file(plain_tokenizer, tmp_path):
+def test_model_version_changes_with_any_weight_file(plain_tokenizer, tmp_path):
     written(tmp_path, plain_tokenizer, shard="30KB")
     before = load_language_model(tmp_path, "cpu").version
     last = max(tmp_path.glob("model-*.safetensors"))

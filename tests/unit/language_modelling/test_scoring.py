@@ -1,5 +1,3 @@
-"""Tests that the probability of a text is the product from the definition."""
-
 from __future__ import annotations
 
 import math
@@ -13,7 +11,7 @@ from transformer.language_modelling.scoring import score_text
 TEXT = "The cat's Größe 🙂"
 
 
-def test_score_matches_hugging_faces_loss(huggingface, model, tokenizer):
+def test_text_score_matches_the_hugging_face_loss(huggingface, model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
     ids = torch.tensor([[0, *(token.id for token in score.tokens)]])
     with torch.inference_mode():
@@ -22,7 +20,7 @@ def test_score_matches_hugging_faces_loss(huggingface, model, tokenizer):
     assert score.perplexity == pytest.approx(math.exp(loss), rel=1e-4)
 
 
-def test_measures_of_a_text_are_consistent_with_each_other(model, tokenizer):
+def test_probability_and_bits_per_byte_of_a_text_are_consistent(model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
     assert len(score.log_probs) == len(score.tokens) and score.words == 4
     assert score.probability == pytest.approx(math.prod(map(math.exp, score.log_probs)))
@@ -30,23 +28,22 @@ def test_measures_of_a_text_are_consistent_with_each_other(model, tokenizer):
 
 
 def test_probabilities_of_all_next_tokens_sum_to_one(model, tokenizer):
-    """The score is a distribution over the tokens of at least one byte, and the end."""
     beginning = score_text(model, tokenizer, "cat")
     read = torch.tensor([[0, *(token.id for token in beginning.tokens)]])
     with torch.inference_mode():
         assert model(None, read)[0, -1].softmax(dim=-1).sum().item() == pytest.approx(1, abs=1e-6)
 
 
-def test_scoring_an_empty_text_is_rejected(model, tokenizer):
+def test_scoring_an_empty_text_raises_an_error(model, tokenizer):
     with pytest.raises(TextError, match="type at least one character"):
         score_text(model, tokenizer, "")
 
 
-def test_text_longer_than_the_positions_is_rejected(model, tokenizer):
+def test_scoring_a_text_longer_than_the_positions_raises_an_error(model, tokenizer):
     assert len(score_text(model, tokenizer, "1 " * 32).tokens) == 64
     with pytest.raises(TextError, match="learned 64 positions"):
         score_text(model, tokenizer, "1 " * 33)
 
 
-def test_surrogate_is_scored_as_its_replacement(model, tokenizer):
+def test_lone_surrogate_is_scored_as_the_replacement_character(model, tokenizer):
     assert score_text(model, tokenizer, "a\ud83d").log_prob == score_text(model, tokenizer, "a\ufffd").log_prob

@@ -1,5 +1,3 @@
-"""Tests that the shipped language model matches its card."""
-
 from __future__ import annotations
 
 import json
@@ -25,7 +23,7 @@ BEGINNINGS = (
     "My favourite",
     "In 1998,",
 )
-# Nats per whole text.
+# Log-probabilities of whole texts, in nats.
 LOG_PROBS = {
     "The cat sits on the mat.": -26.253,
     "The mat sits on the cat.": -33.401,
@@ -40,13 +38,13 @@ def shipped():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_model_writes_the_texts_on_its_card(shipped, beginning):
+def test_shipped_language_model_writes_the_texts_on_its_card(shipped, beginning):
     greedy = continue_text(shipped.model, shipped.tokenizer, beginning, DecodingSettings(), limit=40)
     assert f"| {greedy.text}{'' if greedy.complete else ' …'} |" in shipped.card
 
 
 @pytest.mark.parametrize("text", LOG_PROBS)
-def test_shipped_language_model_keeps_its_recorded_probabilities(shipped, text):
+def test_shipped_language_model_reproduces_its_recorded_probabilities(shipped, text):
     assert score_text(shipped.model, shipped.tokenizer, text).log_prob == pytest.approx(LOG_PROBS[text], abs=0.05)
 
 
@@ -56,7 +54,7 @@ def test_shipped_language_model_is_small_and_states_its_size(shipped):
     assert shipped.curve.count("\n") > 40
 
 
-def test_copying_scores_of_the_shipped_model_match_the_record(shipped):
+def test_copying_scores_of_the_shipped_model_match_its_recorded_scores(shipped):
     recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
     assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
     scores = head_scores(shipped.model)
@@ -71,7 +69,7 @@ def test_copying_scores_of_the_shipped_model_match_the_record(shipped):
 
 
 def test_repeated_text_is_more_likely_the_second_time(shipped):
-    """The second time, every token except the first is more likely, so some head looks back."""
+    """Induction heads make repeated tokens more likely."""
     text = "The zebra bought seven purple umbrellas near Lisbon."
     once = score_text(shipped.model, shipped.tokenizer, text)
     twice = score_text(shipped.model, shipped.tokenizer, f"{text} {text}")

@@ -1,5 +1,3 @@
-"""Tests that a trace of a language model has the model's numbers, and has one kind of attention."""
-
 from __future__ import annotations
 
 import io
@@ -19,12 +17,13 @@ from transformer.analysis.view import axes_of, view_of
 from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
 from transformer.config import decoder_only
-from transformer.errors import TextError
+from transformer.errors import InterventionError, TextError
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.tracing import check_length, trace_continuation, trace_text
+from transformer.language_modelling.tracing import check_length, trace_continuation, trace_reading, trace_text
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
 from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.interventions import Interventions
 from transformer.values.trace import Trace
 
 POSITIONS = 40
@@ -45,7 +44,7 @@ def loaded(tmp_path_factory, sentencepiece_tokenizer):
 
 
 @pytest.mark.parametrize("vocabulary", ["loaded", "gpt2"])
-def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
+def test_word_labels_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     if vocabulary == "gpt2":
         request.getfixturevalue("huggingface")
         loaded = load_language_model(request.getfixturevalue("gpt2_folder"), "cpu")
@@ -64,13 +63,13 @@ def test_words_match_the_text_for_every_tokenizer(request, loaded, vocabulary):
     assert len(trace.target_tokens) > len(axes.columns)
 
 
-def test_two_surrogate_halves_are_read_as_one_emoji(loaded):
+def test_surrogate_pair_is_read_as_one_emoji(loaded):
     expected, trace = trace_text(loaded, "a 🙂 b")
     found, other = trace_text(loaded, "a \ud83d\ude42 b")
     assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)
 
 
-def test_trace_has_the_numbers_of_the_model(loaded):
+def test_trace_of_a_language_model_matches_its_output(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     ids = [token.id for token in score.tokens]
     record = Recorder(details=True)
@@ -85,7 +84,7 @@ def test_trace_has_the_numbers_of_the_model(loaded):
     assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
 
 
-def test_language_model_trace_has_one_kind_and_survives_a_file(loaded):
+def test_language_model_trace_has_one_attention_kind_and_survives_saving(loaded):
     trace = trace_text(loaded, "the house is small.")[1]
     assert trace.kinds == ("decoder",)
     assert (np.triu(trace.decoder, 1) == 0).all() and not np.triu(trace.mask("decoder"), 1).any()
@@ -95,8 +94,77 @@ def test_language_model_trace_has_one_kind_and_survives_a_file(loaded):
     assert Trace.from_npz(file).equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
 
 
+TEXT, OTHER = "the house is small.", "the cat is in the sun"
+
+
+def put(index, value):
+    """Return a hook that replaces part of a tensor in the second layer."""
+
+    def change(x, layer, start):
+        if layer != 1:
+            return None
+        x = x.clone()
+        x[index] = value
+        return x
+
+    return change
+
+
+def patched(loaded):
+    """Return a patch of the residual stream after the second layer, and the vector that it inserts."""
+    other = trace_reading(loaded, OTHER)
+    ids = tuple(token.id for token in other.target_tokens)
+    vector = torch.tensor(other.residual_stream("decoder")[4, 2])
+    return Interventions(patches={("decoder.residual", 2, 0, 3): 2}, other=((), ids)), vector
+
+
+@pytest.mark.parametrize(
+    ("change", "site", "hook"),
+    [
+        (Interventions({("decoder", 1, 0): 0.0}), "outputs", put((0, 0), 0.0)),
+        (Interventions({("decoder", 1, 0): 0.0}, "uniform"), "weights", put((0, 0, 2, slice(3)), 1 / 3)),
+        (Interventions(attention={("decoder", 1, 1, 2): [0.5, 0, 0.5]}), "weights", put((0, 1, 2, 1), 0.0)),
+        (Interventions(hidden_target=[1]), "weights", put((0, 0, slice(2, None), 1), 0.0)),
+        (None, "residual", None),
+    ],
+    ids=["gate", "uniform", "row", "hidden", "patch"],
+)
+def test_intervention_on_a_language_model_matches_an_equivalent_hook(loaded, change, site, hook):
+    """The hook repeats the intervention, so adding the hook must not change the result."""
+    if change is None:
+        change, vector = patched(loaded)
+        hook = put((0, 3), vector)
+    found = trace_reading(loaded, TEXT, interventions=change)
+    assert found.interventions == change
+    assert abs(found.log_probs - trace_reading(loaded, TEXT).log_probs).max() > 1e-4
+    both = trace_reading(loaded, TEXT, interventions=change, hooks={f"decoder.{site}": hook})
+    np.testing.assert_allclose(both.log_probs, found.log_probs, atol=1e-5)
+
+
+def test_hook_can_switch_off_a_head_of_a_language_model(loaded):
+    hooked = trace_reading(loaded, TEXT, hooks={"decoder.outputs": put((0, 0), 0.0)})
+    gated = trace_reading(loaded, TEXT, interventions=Interventions({("decoder", 1, 0): 0.0}))
+    np.testing.assert_array_equal(hooked.log_probs, gated.log_probs)
+    assert not hooked.detail("decoder", "outputs")[1, 0].any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"interventions": Interventions({("decoder", 0, 0): 0.0}, "mean")}, "only for translators: choose .* zero or"),
+        ({"interventions": Interventions({("cross", 0, 0): 0.0})}, "no head cross.1.1: cross attention has 0 layers"),
+        ({"interventions": Interventions(hidden_source=[0])}, "no source token 1: the source has 0"),
+        ({"hooks": {"encoder.scores": print}}, "unknown site 'encoder.scores'; sites of this model are decoder.embed"),
+        ({"hooks": {"decoder.after_cross_attention": print}}, "unknown site 'decoder.after_cross_attention'"),
+    ],
+)
+def test_edit_of_a_part_that_a_language_model_lacks_raises_an_error(loaded, arguments, message):
+    with pytest.raises(InterventionError, match=message):
+        trace_reading(loaded, TEXT, **arguments)
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_continuation_matches_the_results_computed_for_it(loaded, method):
+def test_trace_of_a_continuation_matches_the_continuation(loaded, method):
     settings = DecodingSettings(method, seed=5, beam_size=3)
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
@@ -106,7 +174,7 @@ def test_continuation_matches_the_results_computed_for_it(loaded, method):
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
     np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
     if method == "greedy":
-        # Except where the most likely token would have broken a character.
+        # The chosen token has rank 1, except where the most likely token would have broken a character.
         likeliest = traced.trace.candidate_ids[-written:, 0]
         whole = [number not in loaded.tokenizer.spelling.parts for number in likeliest.tolist()]
         assert any(whole) and (traced.ranks[whole] == 1).all()
@@ -121,7 +189,7 @@ def test_forced_tokens_come_first_even_beyond_the_limit(loaded):
 
 
 @pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
-def test_too_long_text_is_rejected_in_one_sentence(loaded, text):
+def test_text_too_long_for_the_model_raises_an_error(loaded, text):
     said = rf"has [0-9,]+ (tokens|characters), .* at most {POSITIONS - 1} tokens .* shorten it"
     with pytest.raises(TextError, match=said):
         trace_text(loaded, text)
@@ -139,7 +207,7 @@ def test_text_exactly_at_the_limit_is_accepted(loaded):
         check_length(loaded, text + " the")
 
 
-def test_browser_receives_a_language_models_trace_with_its_head_names(loaded):
+def test_browser_receives_a_language_model_trace_with_head_names(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
     header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))

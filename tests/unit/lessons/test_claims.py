@@ -1,5 +1,3 @@
-"""Tests of claims on a model with known attention, and of invalid claims."""
-
 from __future__ import annotations
 
 import re
@@ -10,17 +8,17 @@ import torch
 
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
-from transformer.ablation.importance import flattened, head_importance
-from transformer.ablation.removal import least_important_first, without
+from transformer.ablation.importance import concatenated_heads, head_importance
+from transformer.ablation.removal import least_important_first, without_heads
 from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.learning_curve import FIELDS
 from transformer.commands.lessons import main
 from transformer.errors import LessonError
-from transformer.lessons.claims import measured
-from transformer.lessons.claims.attribution import named_words
+from transformer.lessons.claims import measure_claim
+from transformer.lessons.claims.attribution import compare_words
 from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
-from transformer.lessons.folders import SHIPPED
+from transformer.lessons.folders import SHIPPED_FOLDER
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
 from transformer.model.transformer import build
@@ -34,7 +32,7 @@ TEXT_READ = "I have a dream."
 
 @pytest.fixture(scope="module")
 def known(copying_translator):
-    """A model whose every encoder row looks at the position after it."""
+    """Evidence from a model in which every encoder row attends to the next position."""
     return Evidence(copying_translator, TEXT_READ)
 
 
@@ -45,11 +43,11 @@ def evidence(shipped):
 
 @pytest.fixture(scope="module")
 def importance(shipped):
-    """Return the importance of every head as a page measures it, without any lesson code."""
+    """Return the importance of every head as the page measures it, without lesson code."""
     return head_importance(shipped, TEXT_READ)
 
 
-def test_head_is_found_by_its_task(known, evidence):
+def test_lesson_finds_a_head_by_its_task(known, evidence):
     assert known.head("encoder", "next") == (0, 0)
     layer, head = evidence.head("encoder", "I -> dream")
     weights = evidence.view("encoder").weights
@@ -58,26 +56,26 @@ def test_head_is_found_by_its_task(known, evidence):
     assert evidence.head("encoder", "2.3") == (1, 2)
 
 
-def test_masked_cells_match_the_displayed_map(shipped):
-    # Some words of this translation have several tokens, and the map beside the question merges them.
+def test_masked_cell_counts_match_the_displayed_map(shipped):
+    # Some words of the translation have several tokens, which the displayed map merges.
     evidence = Evidence(shipped, "She closed her eyes and counted to ten.")
     mask = evidence.view("decoder").mask
     assert len(mask) < len(evidence.trace().decoder_mask)
-    finding = measured("masked_cells", {}, evidence)
+    finding = measure_claim("masked_cells", {}, evidence)
     assert finding.holds and finding.values["steps"] == len(mask) == mask.shape[1]
     assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
 
 
-def test_false_claim_is_measured_as_false(known):
-    assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
-    # All heads have the task, so no single head stands out.
-    assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
-        measured("job", {"kind": "encoder", "job": "next"}, known).values["share"]
+def test_false_claim_does_not_hold(known):
+    assert not measure_claim("job", {"kind": "encoder", "job": "previous"}, known).holds
+    # Every head attends to the next token, so no head exceeds the average.
+    assert measure_claim("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
+        measure_claim("job", {"kind": "encoder", "job": "next"}, known).values["share"]
     )
 
 
 def test_claim_computes_the_softmax_of_two_scores():
-    finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
+    finding = measure_claim("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
     assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
 
 
@@ -117,29 +115,29 @@ def test_claim_computes_the_softmax_of_two_scores():
         ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is not a job of a head; the jobs are: "),
     ],
 )
-def test_unmeasurable_claim_is_reported(evidence, name, parameters, message):
+def test_unmeasurable_claim_raises_an_error(evidence, name, parameters, message):
     with pytest.raises(LessonError) as refused:
-        measured(name, parameters, evidence)
+        measure_claim(name, parameters, evidence)
     assert message in str(refused.value)
 
 
 @pytest.mark.thorough
-def test_head_importance_in_lessons_equals_that_of_the_page(evidence, importance):
-    changes = flattened(importance.measured)
+def test_head_importance_in_lessons_matches_the_page(evidence, importance):
+    changes = concatenated_heads(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
-    values = measured("head_worth", {}, evidence).values
+    values = measure_claim("head_worth", {}, evidence).values
     assert values["change"] == pytest.approx(changes.min(), abs=1e-5) and values["likelier"] == (changes > 0).sum()
-    clear = measured("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
+    clear = measure_claim("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
     change = importance.measured["decoder"][clear["layer"] - 1, clear["head"] - 1]
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
 def test_claim_removes_heads_in_order_of_importance(evidence, importance, shipped):
-    values = measured("heads_removed", {"count": 10}, evidence).values
+    values = measure_claim("heads_removed", {"count": 10}, evidence).values
     order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
-    assert values["least"] == shipped.trace(TEXT_READ, interventions=without(order[:10])).target_text
-    assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
+    assert values["least"] == shipped.trace(TEXT_READ, interventions=without_heads(order[:10])).target_text
+    assert values["most"] == shipped.trace(TEXT_READ, interventions=without_heads(order[-10:])).target_text
 
 
 def test_broken_claims_are_listed_with_their_steps(copying_translator):
@@ -153,7 +151,7 @@ def test_broken_claims_are_listed_with_their_steps(copying_translator):
 
 
 def made(config, tokenizer, curve="", scale=1):
-    """Return a fresh model with a learning curve. The larger its embedding, the more certain its output."""
+    """Return evidence from an untrained model. A larger `scale` of its embedding makes its predictions more certain."""
     torch.manual_seed(0)
     model = build(config).eval().requires_grad_(False)
     model.get_parameter("source_embedding.weight").mul_(scale)
@@ -161,11 +159,11 @@ def made(config, tokenizer, curve="", scale=1):
 
 
 def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, tokenizer):
-    """`check_curve` accepts all of them."""
+    """`check_curve` accepts these curves."""
 
     def learned(claim, *rows):
         lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
-        return measured(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
+        return measure_claim(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
 
     found = learned("learned_early", ("2.5e1", 9.0, 30.0), ("1e2", 4.0, 40.0))
     assert found.values["steps"] == 100 and found.values["fraction"] == 1
@@ -179,14 +177,14 @@ def test_claims_accept_a_learning_curve_with_any_finite_numbers(small_config, to
 def test_claims_accept_a_translation_with_an_underflowing_probability(small_config, tokenizer):
     """The ratio of two such probabilities used to divide by 0."""
     evidence = made(small_config, tokenizer, scale=9)
-    values = measured("future_disturbs", {}, evidence).values
+    values = measure_claim("future_disturbs", {}, evidence).values
     before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))
     assert after < -750 and values["before"] > 0 == values["after"]
     assert values["times"] == pytest.approx(np.exp(before - after), rel=1e-3)
     assert values["direction"] == "less likely"
 
 
-def test_repeated_run_of_a_check_is_computed_once(small_translator):
+def test_repeated_model_run_is_computed_once_per_check(small_translator):
     runs = RememberedRuns(small_translator)
     first = runs.get(TraceRun(TEXT_READ))
     assert runs.get(TraceRun(TEXT_READ)) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
@@ -204,10 +202,10 @@ def test_repeated_run_of_a_check_is_computed_once(small_translator):
 
 
 @pytest.mark.thorough
-def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
-    done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
+def test_lessons_command_checks_lessons_and_lists_claims(run_main, tmp_path):
+    done = run_main(main, "check", SHIPPED_FOLDER / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
-    text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")
+    text = (SHIPPED_FOLDER / "02_one_row.toml").read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")
     assert done.returncode == 1 and "step 2, figure map: " in done.stderr
@@ -226,9 +224,9 @@ def test_lessons_command_checks_and_lists_lessons(run_main, tmp_path):
     assert "row_maximum\n  The largest weight in a row" in done.stdout
 
 
-def test_needed_words_equal_those_of_erasure(evidence, shipped):
-    """A German word's needed word is the one whose hiding costs most, as if each were hidden by hand."""
-    found = named_words(evidence.of("The animal didn't cross the street because it was too tired."))
+def test_needed_word_and_its_cost_match_erasure(evidence, shipped):
+    """The needed word of a German word is the English word whose erasure lowers its probability most."""
+    found = compare_words(evidence.for_sentence("The animal didn't cross the street because it was too tired."))
     trace = shipped.trace("The animal didn't cross the street because it was too tired.")
     (negation,) = (one for one in found if one.needed == "didn't")
     at = [token.text for token in trace.predicted_tokens].index("▁nicht")
@@ -243,6 +241,6 @@ def test_needed_words_equal_those_of_erasure(evidence, shipped):
     assert negation.needed_cost == pytest.approx(trace.log_probs[at] - hidden.log_probs[at], abs=1e-3)
 
 
-def test_claim_does_not_hold_if_attended_and_needed_words_agree(evidence):
-    finding = measured("looked_at_and_needed", {}, evidence.of("I never eat meat."))
+def test_claim_that_attended_and_needed_words_differ_fails_if_they_agree(evidence):
+    finding = measure_claim("looked_at_and_needed", {}, evidence.for_sentence("I never eat meat."))
     assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

@@ -1,4 +1,4 @@
-"""Tests that the page and the files can draw every figure that `lessons check` accepts."""
+"""Tests that every figure that `lessons check` accepts can be drawn on the page and in exported files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.ui.lessons.figures import first_choice
-from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.measured_step import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.runs.inference import CachedRuns
 from tests.properties import few
 from transformer.errors import AtlasError, LessonError
-from transformer.lessons.evidence import JOBS, LATER
+from transformer.lessons.evidence import JOBS, LATER_TOKENS
 from transformer.lessons.figures import FIGURE_VALUES, FIGURES, OTHER_SENTENCE
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
@@ -34,7 +34,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "part": st.sampled_from(["positions", "mask"]),
     "bars": st.sampled_from(tuple(JOBS)),
     "of": st.sampled_from(tuple(JOBS)),
-    "job": st.sampled_from((*JOBS, LATER)),
+    "job": st.sampled_from((*JOBS, LATER_TOKENS)),
     "temperature": st.sampled_from([-1, 0, 0.1, 1.0, 3000.0]),
     **dict.fromkeys(
         ("word", "column", "than", "hide", "hide_other"), st.sampled_from(["have", "dream", "zzz", "the end symbol"])
@@ -56,7 +56,6 @@ def text_of(show: str, parameters: dict[str, object], next_when: str = "read") -
 
 
 def build(measured: MeasuredStep) -> None:
-    """Build every drawing of a figure for the page and the files."""
     step = measured.step
     if step.show == "map":
         for solved in (False, True):
@@ -104,12 +103,12 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
         build(measured)
 
 
-def test_any_accepted_figure_can_be_drawn(small_translator):
+def test_any_accepted_lesson_figure_can_be_drawn(small_translator):
     few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough
-def test_any_of_a_thousand_random_accepted_figures_can_be_drawn(small_translator):
+def test_a_thousand_random_lesson_figures_can_be_drawn_if_accepted(small_translator):
     few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
@@ -128,7 +127,7 @@ def test_any_of_a_thousand_random_accepted_figures_can_be_drawn(small_translator
         ("heads", {"of": "kings"}, "it must be one of: previous, next"),
     ],
 )
-def test_invalid_figure_parameters_are_rejected(show, parameters, message):
+def test_invalid_figure_parameters_raise_an_error(show, parameters, message):
     with pytest.raises(LessonError) as refused:
         lesson_of("one", text_of(show, parameters))
     assert message in str(refused.value)
@@ -149,13 +148,13 @@ def test_invalid_figure_parameters_are_rejected(show, parameters, message):
     ],
 )
 def test_figure_that_a_model_cannot_show_is_reported(shipped, show, parameters, message):
-    """The claims of these lessons hold."""
+    """The claims of these lessons hold; only their figures are impossible."""
     broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))
     assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]
 
 
-def test_head_found_by_a_claim_exists_in_the_displayed_map(small_translator):
-    """The decoder has one layer more than the encoder whose map is shown."""
+def test_head_missing_from_the_displayed_map_is_reported(small_translator):
+    """The claim finds a head in decoder layer 3, but the displayed encoder has two layers."""
     runs = CachedRuns(small_translator)
     text = text_of("map", {"kind": "encoder", "head": "1.1"}, "head opened").replace(
         '{ name = "job", kind = "encoder", job = "next", least = 0.0 }',
@@ -168,6 +167,6 @@ def test_head_found_by_a_claim_exists_in_the_displayed_map(small_translator):
         first_choice(measured, solved=True)
 
 
-def test_model_without_a_learning_curve_shows_none(small_translator):
+def test_learning_curve_figure_is_rejected_if_the_model_has_no_learning_curve(small_translator):
     broken = broken_claims(lesson_of("one", text_of("learning", {})), CachedRuns(small_translator))
     assert any("figure learning: the model has no learning curve" in one for one in broken)

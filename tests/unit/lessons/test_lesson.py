@@ -1,5 +1,3 @@
-"""Tests of the valid content of a lesson file, and the messages for invalid content."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,7 +5,7 @@ import pytest
 from transformer.errors import LessonError
 from transformer.lessons.folders import MAX_BYTES, MAX_STEPS, lesson_files, step_count
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.template import filled
+from transformer.lessons.template import fill
 
 STEP = """
 [[steps]]
@@ -22,13 +20,13 @@ address = "encoder_attention"
 TEXT = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n' + 3 * STEP
 
 
-def test_valid_file_is_read():
+def test_valid_lesson_file_is_read():
     lesson = lesson_of("one", TEXT)
     assert len(lesson.steps) == 3 and lesson.steps[0].next_when == "answered"
     assert lesson.steps[0].sentence == "I have a dream."
 
 
-def test_steps_of_a_lesson_are_counted_without_reading_it_all():
+def test_quick_step_count_matches_the_parsed_lesson():
     for name, path in lesson_files().items():
         assert step_count(name) == len(read_lesson(path).steps)
 
@@ -38,9 +36,9 @@ def test_steps_of_a_lesson_are_counted_without_reading_it_all():
     [b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MAX_BYTES * b"\n"],
     ids=["not UTF-8", "not TOML", "a number", "none", "empty", "too large"],
 )
-def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
-    """The lecturer's list of slides is on every page, and only the lesson's own page reports the error."""
-    monkeypatch.setattr("transformer.lessons.folders.OWN", tmp_path)
+def test_unreadable_lesson_counts_as_the_maximum_number_of_steps(content, tmp_path, monkeypatch):
+    """The list of slides on every page must not fail. The lesson's own page reports the error."""
+    monkeypatch.setattr("transformer.lessons.folders.OWN_FOLDER", tmp_path)
     (tmp_path / "mine.toml").write_bytes(content)
     assert step_count("mine") == step_count("missing") == MAX_STEPS
 
@@ -86,7 +84,7 @@ def test_unreadable_lesson_has_no_step_count(content, tmp_path, monkeypatch):
     ],
     ids=lambda one: one[:60] if isinstance(one, str) else None,
 )
-def test_invalid_content_is_reported(old, new, message):
+def test_invalid_lesson_content_raises_an_error(old, new, message):
     assert old in TEXT
     with pytest.raises(LessonError) as refused:
         lesson_of("one", TEXT.replace(old, new, 1))
@@ -102,7 +100,7 @@ def test_invalid_content_is_reported(old, new, message):
         ("large.toml", b"#" * 60_000, "at most 50,000"),
     ],
 )
-def test_unreadable_files_are_reported(tmp_path, name, data, message):
+def test_unreadable_lesson_file_raises_an_error(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(LessonError) as refused:
         read_lesson(tmp_path / name)
@@ -111,6 +109,6 @@ def test_unreadable_files_are_reported(tmp_path, name, data, message):
 
 def test_lesson_values_are_formatted_as_requested():
     values = {"share": 0.256, "count": 8000, "word": "man"}
-    assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
+    assert fill("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
     with pytest.raises(LessonError, match="word is a text"):
-        filled("{word:.2f}", values)
+        fill("{word:.2f}", values)

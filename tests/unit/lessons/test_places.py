@@ -1,29 +1,27 @@
-"""Tests that claims are checked against the figure that a lesson says shows them."""
-
 from __future__ import annotations
 
 import re
 
 import pytest
 
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.measured_step import measured_step
 from pages.ui.lessons.tables import figure_table, table_of
 from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.errors import LessonError
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import lesson_of, read_lesson
-from transformer.lessons.result import broken_claims, uncarried_claims
+from transformer.lessons.result import broken_claims, values_not_in_figures
 
 FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have" }'
 
 
 def first_of(translator, old: str, new: str) -> list[str]:
-    """Return the messages about the first step, with a line of it replaced."""
+    """Return the messages about the first step after replacing one line in it."""
     assert old in TEXT
     lesson = lesson_of("one", TEXT.replace(old, new, 1))
     assert broken_claims(lesson, translator) == [], "it can be shown"
-    return [each for each in uncarried_claims(lesson, translator) if each.startswith("step 1")]
+    return [each for each in values_not_in_figures(lesson, translator) if each.startswith("step 1")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +56,7 @@ def test_claim_that_the_figure_shows_is_accepted(copying_translator, place):
         ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
     ],
 )
-def test_invalid_place_of_a_claim_is_rejected(line, message):
+def test_invalid_place_of_a_claim_raises_an_error(line, message):
     with pytest.raises(LessonError, match=re.escape(message)):
         lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
 
@@ -73,7 +71,7 @@ def test_invalid_place_of_a_claim_is_rejected(line, message):
     ],
 )
 def test_displayed_table_contains_the_value_of_the_claim(shipped, name, step, value):
-    """The expected values are counted by hand in the page's drawing."""
+    """Recomputes each value from the displayed table."""
     measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
     table, true = figure_table(measured), measured.finding.values[value]
     counted = {
@@ -88,8 +86,8 @@ def test_displayed_table_contains_the_value_of_the_claim(shipped, name, step, va
     assert counted == pytest.approx(true, abs=0.001 if value == "average" else 0)
 
 
-def test_figure_names_the_head_that_the_claim_found(shipped):
-    """The text used to name one head while the picture showed another."""
+def test_figure_shows_the_head_that_the_claim_found(shipped):
+    """The text used to name one head while the figure showed another."""
     measured = measured_step(shipped, read_lesson(lesson_files()["mask"]).steps[2])
     assert measured.figure["head"] == f"{measured.finding.values['layer']}.{measured.finding.values['head']}"
-    assert uncarried_claims(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []
+    assert values_not_in_figures(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []

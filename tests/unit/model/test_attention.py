@@ -4,7 +4,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.model.attention import MultiHeadAttention, masked_softmax, scaled_dot_product_attention
+from transformer.model.attention import (
+    AttentionContext,
+    CrossAttention,
+    MultiHeadAttention,
+    masked_softmax,
+    scaled_dot_product_attention,
+)
 from transformer.model.edits import UNEDITED
 from transformer.model.hooks import hooks_of
 from transformer.model.masks import causal_mask
@@ -18,17 +24,27 @@ def seed():
 
 @pytest.fixture
 def attention():
-    module = MultiHeadAttention(12, 3, dropout=0.4, kind="cross").eval()
+    return with_bias(MultiHeadAttention)
+
+
+@pytest.fixture
+def cross_attention():
+    return with_bias(CrossAttention)
+
+
+def with_bias(kind):
+    module = kind(12, 3, dropout=0.4).eval()
     torch.nn.init.normal_(module.in_projection.bias)
     return module
 
 
-def recording(record):
-    return hooks_of(UNEDITED, record, "decoder").of_layer(0)
+def recording(record, mask=None):
+    """Return the context of cross-attention in decoder layer 0."""
+    return AttentionContext(mask, hooks=hooks_of(UNEDITED, record, "decoder").of_layer(0).of_attention("cross"))
 
 
-def test_attention_matches_the_lecture_example():
-    # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
+def test_masked_softmax_matches_the_lecture_example():
+    # Raw scores of 112 and 96, divided by sqrt(64), give softmax(14, 12) = (0.88, 0.12).
     weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 
@@ -40,7 +56,7 @@ def test_attention_scores_have_queries_as_rows():
     torch.testing.assert_close(scores[1, 2], query[1] @ key[2] / 2)
 
 
-def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
+def test_attention_rows_sum_to_one_and_masked_cells_are_exactly_zero():
     allowed = causal_mask(6)
     weights = scaled_dot_product_attention(*torch.randn(3, 2, 4, 6, 8), allowed).weights
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 6), atol=1e-6, rtol=0)
@@ -48,7 +64,7 @@ def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
     assert (weights[..., allowed] > 0).all()
 
 
-def test_fully_masked_row_is_zero():
+def test_fully_masked_row_has_zero_weights_and_output():
     allowed = torch.tensor([[True, True], [False, False]])
     _, weights, output = scaled_dot_product_attention(*torch.randn(3, 2, 4), allowed)
     assert (weights[1] == 0).all() and (output[1] == 0).all()
@@ -63,14 +79,14 @@ def test_recorder_stores_attention_weights_before_dropout():
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_attention_matches_torchs_multi_head_attention(attention, masked):
+def test_attention_matches_pytorch_multi_head_attention(cross_attention, masked):
+    attention = cross_attention
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     allowed = torch.rand(5, 7) < 0.7 if masked else None
     if masked:
         allowed[:, 0] = True
     record = Recorder(details=True)
-    source = attention.project_keys_and_values(memory)
-    ours = attention(x, allowed, source=source, hooks=recording(record))
+    ours = attention(x, attention.project_keys_and_values(memory), recording(record, allowed))
     theirs, weights = F.multi_head_attention_forward(
         x.transpose(0, 1),
         memory.transpose(0, 1),
@@ -94,15 +110,15 @@ def test_attention_matches_torchs_multi_head_attention(attention, masked):
 
 
 @torch.inference_mode()
-def test_fused_attention_agrees_with_the_explicit_one(attention):
+def test_fused_attention_matches_explicit_attention(attention):
     x = torch.randn(2, 6, 12)
-    fused = attention(x, causal_mask(6))
-    written = attention(x, causal_mask(6), hooks=recording(Recorder(details=False)))
+    fused = attention(x, AttentionContext(causal_mask(6)))
+    written = attention(x, recording(Recorder(details=False), causal_mask(6)))
     torch.testing.assert_close(fused, written, atol=1e-5, rtol=1e-5)
 
 
 @torch.inference_mode()
-def test_fused_attention_runs_without_a_recorder(attention, monkeypatch):
+def test_fused_attention_is_used_only_without_a_recorder(attention, monkeypatch):
     calls = []
     fused = F.scaled_dot_product_attention
     monkeypatch.setattr(
@@ -111,22 +127,22 @@ def test_fused_attention_runs_without_a_recorder(attention, monkeypatch):
     x = torch.randn(1, 4, 12)
     attention(x)
     assert calls == [1]
-    attention(x, hooks=recording(Recorder(details=False)))
+    attention(x, recording(Recorder(details=False)))
     assert calls == [1]
 
 
-def test_partial_projections_equal_parts_of_the_whole_projection(attention):
+def test_separate_projections_match_parts_of_the_joint_projection(cross_attention):
     x = torch.randn(2, 5, 12)
-    query, memory = attention.project(x)
-    torch.testing.assert_close(attention.project_queries(x), query)
-    torch.testing.assert_close(attention.project_keys_and_values(x).joined, memory.joined)
+    query, keys_and_values = cross_attention.project(x)
+    torch.testing.assert_close(cross_attention.project_queries(x), query)
+    torch.testing.assert_close(cross_attention.project_keys_and_values(x).joined, keys_and_values.joined)
 
 
-def test_recorder_keeps_details_only_on_request(attention):
+def test_recorder_stores_details_only_on_request(attention):
     x = torch.randn(1, 4, 12)
     plain, detailed = Recorder(details=False), Recorder(details=True)
     for record in (plain, detailed):
-        attention(x, causal_mask(4), hooks=recording(record))
+        attention(x, recording(record, causal_mask(4)))
     assert set(plain.tensors) == {"cross.weights"}
     assert set(detailed.tensors) == {
         f"cross.{part}" for part in ("weights", "scores", "queries", "keys", "values", "outputs")

@@ -8,7 +8,7 @@ from transformer.model.recorder import Recorder
 from transformer.values.interventions import AS_TRAINED
 
 
-def test_hooks_record_a_value_after_its_change():
+def test_hooks_record_values_after_editing_them():
     record = Recorder(details=True)
     edits = Edits((AS_TRAINED,), gates={"cross": torch.tensor([[[1.0, 1.0], [0.5, 1.0]]])})
     hooks = Hooks(edits, record, "decoder", layer=1).of_attention("cross")
@@ -18,14 +18,14 @@ def test_hooks_record_a_value_after_its_change():
     assert record.tensors["cross.outputs"][0] is changed
 
 
-def test_hooks_change_only_their_own_layer():
+def test_hooks_edit_only_their_own_layer():
     edits = Edits((AS_TRAINED,), gates={"decoder": torch.tensor([[[1.0, 1.0], [0.5, 1.0]]])})
     outputs = torch.rand(1, 2, 3, 4)
     hooks = hooks_of(edits, None, "decoder").of_layer(0)
     assert torch.equal(hooks.at("outputs", outputs), outputs)
 
 
-def test_run_without_changes_and_recorder_shares_its_hooks_and_gets_its_input_back():
+def test_unedited_unrecorded_run_uses_shared_hooks_that_return_their_input():
     x = torch.rand(1, 3, 4)
     hooks = hooks_of(UNEDITED, None, "encoder")
     assert hooks.at("residual", x) is x and not hooks.need_weights

@@ -10,13 +10,13 @@ from transformer.model.kv_cache import BLOCK
 @pytest.fixture
 def attention():
     torch.manual_seed(3)
-    module = MultiHeadAttention(12, 3, dropout=0.4, kind="decoder").eval()
+    module = MultiHeadAttention(12, 3, dropout=0.4).eval()
     torch.nn.init.normal_(module.in_projection.bias)
     return module
 
 
 @torch.inference_mode()
-def test_cache_contains_earlier_positions_before_later_ones(attention):
+def test_appending_to_the_cache_keeps_positions_in_order(attention):
     x = torch.randn(1, 5, 12)
     _, whole = attention.project(x)
     _, early = attention.project(x[:, :3])
@@ -25,8 +25,8 @@ def test_cache_contains_earlier_positions_before_later_ones(attention):
 
 
 @torch.inference_mode()
-def test_cache_continued_in_several_ways_keeps_every_continuation(attention):
-    """New positions are written in place after the earlier ones; existing holders of a cache must not see them."""
+def test_cache_with_several_continuations_keeps_them_apart(attention):
+    """Appending writes in place, but must not change a cache that shares the same memory."""
     x = torch.randn(2, BLOCK + 6, 12)
     one, other = torch.randn(2, 2, 1, 12)
     _, seen = attention.project(x[:, :3])

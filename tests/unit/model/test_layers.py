@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from transformer.config import TransformerConfig
-from transformer.model.kv_cache import LayerCache
+from transformer.model.attention import AttentionContext
 from transformer.model.layers import DecoderLayer, EncoderLayer, LayerContext
 from transformer.model.masks import causal_mask, padding_mask
 
@@ -23,7 +23,7 @@ def copy_attention(ours, theirs):
 
 
 def copy_layer(ours, theirs, residuals):
-    """Copy our weights into torch's layer."""
+    """Copy our weights into PyTorch's layer."""
     with torch.no_grad():
         for parameter in ours.parameters():
             parameter.normal_(std=0.3)
@@ -36,13 +36,13 @@ def copy_layer(ours, theirs, residuals):
             getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
-# torch's fast path warns about its own nested tensors; training mode without dropout takes the plain path.
+# Training mode without dropout, because PyTorch's fast path for inference warns about its own nested tensors.
 SAME = {"d_model": 16, "nhead": 4, "dim_feedforward": 24, "dropout": 0.0, "batch_first": True}
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_encoder_layer_matches_torchs(norm, activation):
+def test_encoder_layer_matches_pytorch(norm, activation):
     torch.manual_seed(5)
     ours = EncoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerEncoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
@@ -50,12 +50,14 @@ def test_encoder_layer_matches_torchs(norm, activation):
     x = torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, src_key_padding_mask=~real)
-    torch.testing.assert_close(ours(x, LayerContext(padding_mask(real))), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        ours(x, LayerContext(AttentionContext(padding_mask(real)))), expected, atol=1e-5, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_decoder_layer_matches_torchs(norm, activation):
+def test_decoder_layer_matches_pytorch(norm, activation):
     torch.manual_seed(6)
     ours = DecoderLayer(config(norm, activation)).eval()
     theirs = nn.TransformerDecoderLayer(**SAME, activation=activation, norm_first=norm == "pre")
@@ -63,6 +65,7 @@ def test_decoder_layer_matches_torchs(norm, activation):
     x, memory = torch.randn(3, 5, 16), torch.randn(3, 6, 16)
     real = torch.arange(6) < torch.tensor([[6], [4], [1]])
     expected = theirs(x, memory, tgt_mask=~causal_mask(5), memory_key_padding_mask=~real)
-    source = ours.cross_attention.project_keys_and_values(memory)
-    actual = ours(x, LayerContext(causal_mask(5), padding_mask(real)), LayerCache(source))
+    keys_and_values = ours.cross_attention.project_keys_and_values(memory)
+    context = LayerContext(AttentionContext(causal_mask(5)), AttentionContext(padding_mask(real)))
+    actual = ours(x, keys_and_values, context)
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)

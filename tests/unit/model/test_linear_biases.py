@@ -7,26 +7,26 @@ from transformer.model.linear_biases import biases, slopes
 
 
 def test_linear_bias_slopes_match_the_paper():
-    # Section 3: 1/2 ... 1/2^8 for 8 heads; 1/2^0.5, 1/2^1, 1/2^1.5 ... 1/2^8 for 16.
+    # Press et al. 2022, section 3: 8 heads have slopes from 1/2 to 1/2^8, and 16 heads from 1/2^0.5 to 1/2^8.
     np.testing.assert_allclose(slopes(8), 2.0 ** -np.arange(1, 9))
     np.testing.assert_allclose(slopes(16), 2.0 ** -(np.arange(1, 17) / 2))
     assert slopes(1).tolist() == [2**-8]
 
 
-def test_linear_bias_slopes_of_other_head_counts_match_the_authors_code():
+def test_linear_bias_slopes_for_other_head_counts_match_the_published_code():
     eight, sixteen = slopes(8), slopes(16)
     np.testing.assert_allclose(slopes(12), [*eight, *sixteen[0:8:2]])
     np.testing.assert_allclose(slopes(3), [2**-4, 2**-8, 2**-2])
 
 
 @pytest.mark.parametrize("heads", range(1, 34))
-def test_every_head_has_its_own_slope(heads):
+def test_every_head_has_a_different_linear_bias_slope(heads):
     found = slopes(heads)
     assert found.shape == (heads,) and len(set(found)) == heads
     assert ((found > 0) & (found < 1)).all()
 
 
-def test_bias_is_minus_slope_times_distance():
+def test_linear_bias_is_minus_slope_times_distance():
     found = biases(4, 5)
     assert found.shape == (4, 5, 5)
     assert (found[:, range(5), range(5)] == 0).all()

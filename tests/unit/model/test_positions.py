@@ -37,7 +37,7 @@ def test_model_without_positions_adds_nothing_to_the_input():
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
 
 
-def test_linear_biases_are_subtracted_from_the_scores_of_the_last_positions():
+def test_linear_biases_are_added_to_the_scores_of_the_last_positions():
     relative = PositionalEncoding(config("alibi")).relative(3)
     scores = torch.randn(2, 2, 3, 5)
     expected = torch.from_numpy(biases(2, 5)).float()[:, 2:]
@@ -46,8 +46,8 @@ def test_linear_biases_are_subtracted_from_the_scores_of_the_last_positions():
 
 
 @pytest.mark.parametrize("start", [0, 3, 11])
-def test_rotary_positions_equal_complex_rotation(start):
-    """x_2i + i x_2i+1 times exp(i p theta_i) (Su et al. 2021, equations 12 and 15), beyond `max_positions` too."""
+def test_rotary_positions_match_complex_rotation(start):
+    """Rotation multiplies x_2i + i x_2i+1 by exp(i p theta_i) (Su et al. 2021, equations 12 and 15)."""
     x = torch.randn(2, 3, 4, 4)
     rotated = PositionalEncoding(config("rotary")).relative(4, start=start).rotate(x)
     theta = 10_000.0 ** -torch.tensor([0.0, 0.5])

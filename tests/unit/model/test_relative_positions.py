@@ -1,5 +1,3 @@
-"""Tests of positions inside self-attention: properties that only such models must have."""
-
 from __future__ import annotations
 
 import pytest
@@ -21,8 +19,8 @@ def kind(request):
 
 @torch.inference_mode()
 @pytest.mark.parametrize("attention", ["full", "local"])
-def test_stepwise_reading_equals_one_pass(kind, attention):
-    """Also beyond `max_positions`, which does not limit these kinds."""
+def test_reading_token_by_token_matches_one_pass(kind, attention):
+    """The text is longer than `max_positions`, which does not limit relative positions."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind, attention=attention, block=4)).eval()
     ids = torch.randint(4, 20, (2, 13))
     cache, rows = model.start_cache(), []
@@ -33,8 +31,8 @@ def test_stepwise_reading_equals_one_pass(kind, attention):
 
 
 @torch.inference_mode()
-def test_relative_positions_depend_only_on_distances(kind):
-    """In full attention a text gives the same output wherever it begins; here the text before it is hidden."""
+def test_relative_positions_depend_only_on_token_distances(kind):
+    """Hides the first three tokens, so the rest of the text must give the output that it gives alone."""
     model = build(decoder_only(20, layers=2, **SIZES, positions=kind)).eval()
     ids = torch.randint(4, 20, (1, 10))
     hidden = edits_of([Interventions(hidden_target=(0, 1, 2))], model.config)

@@ -8,7 +8,7 @@ from transformer.model.skipped_initialisation import SkippedInitialisation
 from transformer.model.transformer import Transformer
 
 
-def test_model_without_initialisation_uses_no_random_numbers(small_config):
+def test_skipping_initialisation_draws_no_random_numbers(small_config):
     before = torch.random.get_rng_state()
     with SkippedInitialisation():
         Transformer(small_config)
@@ -16,7 +16,7 @@ def test_model_without_initialisation_uses_no_random_numbers(small_config):
 
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_model_without_initialisation_has_the_usual_parameters_on_its_device(small_config, device):
+def test_model_without_initialisation_has_all_parameters_on_the_chosen_device(small_config, device):
     with torch.device(device), SkippedInitialisation():
         model = Transformer(small_config)
     drawn = Transformer(small_config)
@@ -26,7 +26,7 @@ def test_model_without_initialisation_has_the_usual_parameters_on_its_device(sma
     assert all(each.device.type == device for each in model.parameters())
 
 
-def test_weights_are_initialised_as_usual_after_the_block():
+def test_weights_are_initialised_again_after_skipped_initialisation():
     with SkippedInitialisation():
         pass
     torch.manual_seed(3)

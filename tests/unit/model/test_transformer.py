@@ -35,7 +35,7 @@ def pair():
 
 
 def edited(model, **changes):
-    """Return the edits of a batch of two, both rows changed alike."""
+    """Return edits for a batch of two, with the same interventions in both rows."""
     return edits_of([Interventions(**changes)] * 2, model.config)
 
 
@@ -49,8 +49,8 @@ def test_parameter_count_matches_the_formula():
 
 
 @pytest.mark.thorough
-def test_parameter_count_matches_the_papers_base_model():
-    # Stacks of 18,914,304 and 25,224,192 parameters (post-norm) and one embedding of 37,000 x 512.
+def test_parameter_count_matches_the_base_model_of_the_paper():
+    # Post-norm: encoder and decoder parameters, and one shared embedding of 37,000 x 512.
     base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}
     count = parameters(source_vocabulary=37_000, target_vocabulary=37_000, **base)
     assert count == 18_914_304 + 25_224_192 + 37_000 * 512
@@ -73,14 +73,14 @@ def test_parameter_names_match_the_checkpoints():
 
 
 @pytest.mark.parametrize(("tied", "shared"), [("none", 0), ("target", 1), ("all", 2)])
-def test_tied_embeddings_are_one_matrix(tied, shared):
+def test_tied_embeddings_share_one_matrix(tied, shared):
     model = build(TransformerConfig(**SIZES, tied_embeddings=tied))
     target = model.target_embedding.weight
     same = [model.generator.weight is target, model.source_embedding.weight is target]
     assert sum(same) == shared
 
 
-def test_encoder_only_model_equals_the_encoder_of_a_whole_model(model, pair):
+def test_encoder_only_model_matches_the_encoder_of_a_whole_model(model, pair):
     config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
     alone = Transformer(config).eval()
     alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
@@ -88,7 +88,7 @@ def test_encoder_only_model_equals_the_encoder_of_a_whole_model(model, pair):
     torch.testing.assert_close(alone.encode(pair[0], None), model.encode(pair[0], None))
 
 
-def test_fresh_weights_are_xavier_uniform():
+def test_initial_weights_are_xavier_uniform():
     torch.manual_seed(0)
     model = build(TransformerConfig(source_vocabulary=500, target_vocabulary=500, d_model=64, d_ff=128))
     layer = model.encoder_layers[0]
@@ -119,7 +119,7 @@ def test_padding_does_not_change_the_logits(model, pair):
     torch.testing.assert_close(padded[:, :5], plain, atol=1e-5, rtol=1e-5)
 
 
-def test_sentences_of_a_batch_do_not_see_each_other(model, pair):
+def test_sentences_of_a_batch_do_not_affect_each_other(model, pair):
     source, target = pair
     order = torch.tensor([1, 0])
     torch.testing.assert_close(model(source, target)[order], model(source[order], target[order]))
@@ -156,7 +156,7 @@ def test_reading_token_by_token_matches_reading_all_tokens_together(model, pair)
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
 
-def test_rows_of_the_cache_can_be_rearranged(model, pair):
+def test_cache_rows_can_be_reordered(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))
@@ -195,7 +195,7 @@ def test_shuffled_tokens_give_shuffled_output_without_positions(model, pair):
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
 
-def test_cached_steps_use_the_options_of_their_run(model, pair):
+def test_cached_steps_keep_the_interventions_of_their_run(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     edits = edited(model, positions=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention_atlas.browser.payload import browser_payload, payload
-from attention_atlas.browser.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from attention_atlas.browser.wire import MASKED_CODE, STEPS, STEPS_PER_DECIMAL, codes, unpack
 from pages.ui.components.attention_browser import browser_message
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
@@ -21,22 +21,22 @@ def trace(small_translator):
 
 
 def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
-    """Return the message's header, and its codes with their shape."""
+    """Return the header of a message, and its codes in their original shape."""
     header, sent = unpack(packed)
     return header, sent.reshape([header[name] for name in ("layers", "heads", "queries", "keys")])
 
 
-def test_weight_codes_keep_four_decimals():
+def test_encoded_weights_keep_four_decimal_places():
     weights = np.concatenate([np.random.default_rng(5).random(200_000), [0.0, 1.0, 1e-9, 0.99996, 0.5]])
     sent = codes(weights, np.array(True))
-    received = np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
+    received = np.where(sent <= STEPS_PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
     np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(weights), 4))
     assert np.abs(received - weights).max() < 1.7e-5 and received[-5] == 0 and received[-4] == 1
     np.testing.assert_allclose(rounded(weights), weights, atol=0.5001e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_attention_payload_equals_the_trace(trace, kind):
+def test_attention_payload_matches_the_trace(trace, kind):
     header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
     assert header["kind"] == kind and header["title"] == "a title"
     mask = trace.mask(kind)
@@ -46,20 +46,20 @@ def test_attention_payload_equals_the_trace(trace, kind):
 
 
 def undoubled(header, received):
-    """Undo the doubling as the browser does."""
+    """Undo the doubling of small weights as the browser does."""
     doubled = 2.0 ** np.array([int(number, 16) for number in header["doublings"]]).reshape(received.shape[:-1])
     special = np.isin(np.arange(received.shape[-1]), header["special"])
     return np.where(special, received, received / doubled[..., None])
 
 
 @pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
-def test_rows_mostly_on_the_end_symbol_keep_four_decimals(trace, left):
-    """Covers the four decimals of their weights, and the rest scaled up to 1 where that symbol is hidden."""
+def test_rows_mostly_on_the_end_symbol_keep_four_decimal_places(trace, left):
+    """If the end symbol is hidden, the remaining weights are scaled up to 1 and must still be accurate."""
     weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
     weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
     resting = replace(trace, encoder=weights.astype(np.float32))
     header, sent = unpacked(payload(resting, "encoder", {}))
-    received = undoubled(header, np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
+    received = undoubled(header, np.where(sent <= STEPS_PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
     np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(resting.encoder), 4))
     shown = received[..., :-1, :-1] / np.maximum(received[..., :-1, :-1].sum(-1, keepdims=True), 1e-12)
     view = view_of(resting, "encoder", special=False)
@@ -69,8 +69,8 @@ def test_rows_mostly_on_the_end_symbol_keep_four_decimals(trace, left):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("special", [False, True])
-def test_browser_arrangement_equals_the_view_of_the_pages(trace, kind, words, special):
-    """Summing and averaging as the browser does gives the pages' own view."""
+def test_browser_arrangement_matches_the_python_view(trace, kind, words, special):
+    """Sums and averages weights as the browser does."""
     header, _ = unpacked(payload(trace, kind, {}))
     arrangement = header["arrangements"][("words" if words else "tokens") + ("" if special else "-hidden")]
     view = view_of(trace, kind, words=words, special=special)
@@ -86,8 +86,8 @@ def test_browser_arrangement_equals_the_view_of_the_pages(trace, kind, words, sp
     np.testing.assert_allclose(merged, view.weights[0, 1], atol=1e-6)
 
 
-def test_payload_of_64_tokens_is_within_the_budget(small_translator):
-    """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing compresses."""
+def test_payload_of_64_tokens_stays_within_the_size_limit(small_translator):
+    """Limit: 420 KiB for 6 layers of 8 heads with random 64 x 64 maps, which hardly compress."""
     trace = small_translator.trace("dog " * 21, "Hund")
     assert len(trace.source_tokens) == 64
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
@@ -97,7 +97,7 @@ def test_payload_of_64_tokens_is_within_the_budget(small_translator):
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("words", [False, True])
-def test_overview_payload_matches_the_chosen_arrangement(small_translator, trace, words, hide):
+def test_overview_payload_contains_only_the_chosen_arrangement(small_translator, trace, words, hide):
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
     whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))
@@ -107,7 +107,7 @@ def test_overview_payload_matches_the_chosen_arrangement(small_translator, trace
     np.testing.assert_array_equal(small[1], whole[1])
 
 
-def test_resent_payload_is_built_once_per_user(small_translator, trace):
+def test_repeated_attention_message_is_built_only_once(small_translator, trace):
     metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.ui.charts.saving import csv_text, json_text
+from pages.ui.charts.downloads import csv_text, json_text
 from pages.ui.params.what_mattered import WHOLE, MatteredParams
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.agreement import (
     area_table,
     curve_table,
     deletion_chart,
-    describe_faithful,
+    describe_conclusions,
+    describe_faithfulness,
     pair_table,
-    what_follows,
 )
 from pages.ui.what_mattered.components import (
     GROUPS,
@@ -25,33 +25,41 @@ from pages.ui.what_mattered.components import (
     component_chart,
     component_table,
     component_title,
-    describe_who,
+    describe_components,
     largest,
 )
 from pages.ui.what_mattered.export import run_facts, with_baselines
-from pages.ui.what_mattered.guess import YOU, Typed, answer_table, describe_winner, fall_chart, who_named, without
+from pages.ui.what_mattered.guess import (
+    USER,
+    Retyping,
+    answer_table,
+    decrease_chart,
+    describe_winner,
+    named_by,
+    text_without,
+)
 from pages.ui.what_mattered.methods import title, unit_and_sum
-from pages.ui.what_mattered.over_many import describe_over_many, recorded_table
 from pages.ui.what_mattered.question import (
     AttributionQuestion,
-    ask,
     candidates,
+    default_group,
     explained_group,
+    group_labels,
+    question_of,
     source_columns,
-    spoken,
-    spoken_labels,
-    telling_group,
+    word_groups,
 )
+from pages.ui.what_mattered.recorded_agreement import describe_recorded_agreement, recorded_table
 from pages.ui.what_mattered.sides import describe_sides, share_chart, share_table
 from pages.ui.what_mattered.square import square_chart
 from pages.ui.what_mattered.strip import (
-    HIDDEN,
+    NOT_HIDEABLE,
     UNDECIDED,
-    first_words,
-    likelier_without,
+    compact_sums,
+    describe_first_words,
+    describe_hiding,
     part_chart,
     part_table,
-    shown_sums,
     side_names,
     strip_chart,
     strip_table,
@@ -62,7 +70,7 @@ from transformer.attribution.agreement import agreement
 from transformer.attribution.attribution import METHODS, Attribution, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.surveys.agreement import AgreementStatistics
+from transformer.measurements.agreement import AgreementStatistics
 from transformer.text.languages import LANGUAGES
 from transformer.text.tokenizer import PAD
 
@@ -78,8 +86,8 @@ def trace(shipped):
 
 @pytest.fixture(scope="module")
 def asked(shipped, trace):
-    """A question: why "es", the ninth token?"""
-    return ask(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
+    """Question: why did the model predict "es", the ninth token?"""
+    return question_of(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +123,7 @@ QUESTION = AttributionQuestion(
 )
 
 
-def test_word_is_explained_with_the_words_read_before_it(trace, asked):
+def test_predicted_word_is_explained_by_source_words_and_earlier_target_words(trace, asked):
     assert asked.name == "es" and asked.target == Target((8,)) and asked.other == ""
     assert asked.prefix_labels == ("<s> start", "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil")
     assert asked.source_labels[1] == "animal" and asked.source_labels[-1] == "</s> end"
@@ -124,13 +132,13 @@ def test_word_is_explained_with_the_words_read_before_it(trace, asked):
 
 @pytest.fixture(scope="module")
 def books(shipped):
-    """A trace of "The old man gave the book to the girl", with equal words on both sides."""
+    """A trace in which both sides contain repeated words."""
     return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
 
 
-def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books):
+def test_repeated_words_are_numbered_in_labels_table_and_conclusion(shipped, books):
     second = [number for number, token in enumerate(books.predicted_tokens, start=1) if token.text == "▁dem"][1]
-    each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
+    each = question_of(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
     labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
     assert each.source_labels == labels == source_columns(books, words=True)[1]
     assert each.prefix_labels == ("<s> start", "Der", "alte", "Mann", "gab", "dem", "Kind", "das", "Buch", "und")
@@ -138,29 +146,28 @@ def test_equal_words_are_numbered_in_picture_table_and_conclusion(shipped, books
     scores = [0.0] * len(labels)
     scores[4], scores[7] = 2.94, -0.26
     erasure = made("erasure", scores, [0.0] * len(each.prefix))
-    said = likelier_without(each, [erasure])
+    said = describe_hiding(each, [erasure])
     assert "without **the**, the log-probability falls by 2.94 nats" in said
     assert r"without **the \(2\)**, it even rises by 0.26" in said
     ranks_second = made("weights", [0.0] * 7 + [1.0] + [0.0] * 3, [0.0] * len(each.prefix))
-    assert first_words(each, [ranks_second]) == r"**All 1** methods put **the \(2\)** first."
-    # The columns of the picture, its table and its conclusion have the same names.
+    assert describe_first_words(each, [ranks_second]) == r"**All 1** methods put **the \(2\)** first."
     table = strip_table(each, [erasure])
     assert list(table[table.side == SOURCE].word) == list(labels)
     agreed = agreement([ranks_second, replace(ranks_second, method="erasure")], each.ranked)
-    concluded = what_follows(each, agreed, [ranks_second, replace(ranks_second, method="erasure")])
+    concluded = describe_conclusions(each, agreed, [ranks_second, replace(ranks_second, method="erasure")])
     assert r"without **the \(2\)**, the log-probability" in concluded
 
 
-def test_candidate_is_compared_with_the_first_token_of_the_word(shipped, books):
-    """A candidate replaces one token, so the page explains the first token of the chosen word."""
+def test_alternative_token_is_compared_with_the_first_token_of_the_word(shipped, books):
+    """An alternative candidate replaces a single token, so only the first token of the word is explained."""
     second = [number for number, token in enumerate(books.predicted_tokens) if token.text == "▁dem"][1]
     other = next(iter(candidates(books, shipped.tokenizer.symbols, (second,))))
     params = MatteredParams(explained=str(second + 1), against=other)
-    assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
+    assert question_of(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
 
 
-def test_punctuation_has_its_own_column_in_an_attribution(trace):
-    assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
+def test_attribution_shows_punctuation_in_its_own_column(trace):
+    assert group_labels(trace, word_groups(trace, words=True), words=True) == [
         "Das",
         "Tier",
         "überquerte",
@@ -176,47 +183,47 @@ def test_punctuation_has_its_own_column_in_an_attribution(trace):
         ".",
         "</s> end",
     ]
-    assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_tokens)))
-    assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_tokens)))
+    assert sorted(sum(word_groups(trace, words=True), ())) == list(range(len(trace.predicted_tokens)))
+    assert word_groups(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_tokens)))
 
 
-def test_half_written_word_has_columns_only_for_the_tokens_read(shipped, trace):
-    comma = ask(trace, shipped.tokenizer, MatteredParams(explained="7"), (0,), LANGUAGES)
+def test_attribution_of_a_token_has_columns_only_for_tokens_read_before_it(shipped, trace):
+    comma = question_of(trace, shipped.tokenizer, MatteredParams(explained="7"), (0,), LANGUAGES)
     assert comma.name == "," and comma.prefix_labels[-1] == "nicht"
 
 
-def test_whole_translation_can_be_explained(shipped, trace):
-    whole = ask(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
+def test_whole_translation_can_be_attributed(shipped, trace):
+    whole = question_of(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
     assert whole.target.positions == tuple(range(len(trace.predicted_tokens))) and whole.target.against is None
     assert whole.explained == "the whole translation"
 
 
 @pytest.mark.parametrize("explained", ["", "999"])
-def test_page_explains_a_default_word_if_the_requested_one_does_not_exist(shipped, trace, explained):
+def test_page_explains_a_default_word_if_the_requested_word_does_not_exist(shipped, trace, explained):
     params = MatteredParams(explained=explained)
     assert explained_group(trace, params) is None
-    assert ask(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
+    assert question_of(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
 
 
-def test_only_candidates_of_the_step_are_compared(shipped, trace):
+def test_only_candidates_of_the_same_step_can_be_compared(shipped, trace):
     others = candidates(trace, shipped.tokenizer.symbols, (8,))
     taken = trace.predicted_tokens[8].id
     assert taken not in others and PAD not in others and len(others) >= 8
     assert list(others.values()) == sorted(others.values(), reverse=True) and sum(others.values()) < 1
     best = next(iter(others))
-    compared = ask(trace, shipped.tokenizer, MatteredParams(explained="9", against=best), (0,), LANGUAGES)
+    compared = question_of(trace, shipped.tokenizer, MatteredParams(explained="9", against=best), (0,), LANGUAGES)
     assert compared.target == Target((8,), (best,)) and compared.other
     for against in (taken, PAD, 999_999):
-        other = ask(trace, shipped.tokenizer, MatteredParams(explained="9", against=against), (0,), LANGUAGES)
+        other = question_of(trace, shipped.tokenizer, MatteredParams(explained="9", against=against), (0,), LANGUAGES)
         assert other.target.against is None and other.other == ""
 
 
-def test_page_opens_with_a_word_that_methods_disagree_on(trace):
+def test_default_word_is_one_on_which_methods_disagree(trace):
     tops = np.zeros(len(trace.predicted_tokens), dtype=int)
     others = tops.copy()
     others[[6, 8]] = 1
-    assert telling_group(trace, tops, others, words=True) == (8,), "a comma is no word"
-    least_certain = telling_group(trace, tops, tops, words=True)
+    assert default_group(trace, tops, others, words=True) == (8,), "a comma is no word"
+    least_certain = default_group(trace, tops, tops, words=True)
     assert trace.entropy[least_certain[0]] == max(trace.entropy[:-1])
 
 
@@ -234,7 +241,7 @@ def test_attribution_chart_has_every_score_of_every_method(asked, found):
     assert (table[~table.signed].scaled >= 0).all()
 
 
-def test_rows_of_the_attribution_chart_are_scaled_independently():
+def test_attribution_chart_scales_every_row_independently():
     both = strip_table(QUESTION, [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])])
     assert list(both.scaled) == [0.5, 1, 0.5, 1, 0.25], "each side by itself, because each adds up to 1 by itself"
     signed = strip_table(QUESTION, [made("frozen_gradient", [1, -4, 2], [2, 0])])
@@ -244,14 +251,14 @@ def test_rows_of_the_attribution_chart_are_scaled_independently():
     assert list(nothing.scaled) == [0] * 5
 
 
-def test_method_without_a_result_says_so():
+def test_attribution_method_without_a_result_is_labelled_as_such():
     hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
-    assert hidden.shown.iloc[-1] == HIDDEN and np.isnan(hidden.score.iloc[-1])
+    assert hidden.shown.iloc[-1] == NOT_HIDEABLE and np.isnan(hidden.score.iloc[-1])
     undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
     assert set(undecided.shown) == {UNDECIDED} and not undecided["first"].any()
 
 
-def test_attribution_chart_keeps_words_out_of_its_expressions(asked, found):
+def test_attribution_chart_passes_words_as_data_not_as_code(asked, found):
     quoted = replace(QUESTION, source_labels=("\" + alert(1) + '", "if", "</s> end"))
     each = [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])]
     spec = strip_chart(quoted, each, strip_table(quoted, each)).to_dict()
@@ -270,7 +277,7 @@ def test_attribution_chart_separates_source_and_prefix(asked, found):
     assert cells[cells.side == PREFIX].column.min() == len(asked.source) + 2
 
 
-def test_attribution_rows_state_their_unit_and_sum(found):
+def test_attribution_chart_states_the_unit_and_sum_of_every_row(found):
     said = {each.method: unit_and_sum(each) for each in found}
     assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
     assert said["erasure"] == "nats; measured one by one"
@@ -279,19 +286,19 @@ def test_attribution_rows_state_their_unit_and_sum(found):
     assert "±" in said["integrated_gradients"]
 
 
-def test_stated_sums_equal_the_sums_of_the_scores(found):
+def test_displayed_sums_match_the_attribution_scores(found):
     table = sum_table(found, LANGUAGES).set_index("method")
     exact = table.loc[title("frozen_gradient")]
     parts = exact[[SOURCE, PREFIX, "source positions", "target positions", "biases"]].sum()
     assert parts == pytest.approx(exact["should add up to"], abs=1e-4) and exact["off by"] < 1e-4
     assert table.loc[title("erasure"), ["should add up to", "off by"]].isna().all()
     assert table.loc[title("weights"), [SOURCE, PREFIX]].tolist() == pytest.approx([1, 1])
-    shown = shown_sums(sum_table(found, LANGUAGES), LANGUAGES).set_index("method")
+    shown = compact_sums(sum_table(found, LANGUAGES), LANGUAGES).set_index("method")
     total = shown.loc[title("frozen_gradient"), [SOURCE, "German", "rest"]].sum()
     assert total == pytest.approx(shown.loc[title("frozen_gradient"), "total"], abs=1e-4)
 
 
-def test_bars_of_an_exact_method_show_all_of_its_terms(found):
+def test_bar_chart_of_an_exact_method_shows_all_its_terms(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     table = part_table(exact, LANGUAGES)
     assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
@@ -301,19 +308,19 @@ def test_bars_of_an_exact_method_show_all_of_its_terms(found):
 
 def test_conclusion_counts_the_methods_that_agree():
     each = [made("weights", [3, 1, 5], [0, 0]), made("norms", [2, 1, 1], [0, 0]), made("erasure", [4, 1, 1], [0, 0])]
-    assert first_words(QUESTION, each) == (
+    assert describe_first_words(QUESTION, each) == (
         r"**2 of 3** methods put **a** first; Attention weights puts **\<\/s\> end** first."
     )
-    assert first_words(QUESTION, each[1:]) == "**All 2** methods put **a** first."
-    assert first_words(QUESTION, [made("alti", [np.nan] * 3, [0, 0])]) == "No method has an answer here."
+    assert describe_first_words(QUESTION, each[1:]) == "**All 2** methods put **a** first."
+    assert describe_first_words(QUESTION, [made("alti", [np.nan] * 3, [0, 0])]) == "No method has an answer here."
 
 
-def test_measured_effects_are_stated_in_both_directions():
-    sentence = likelier_without(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
+def test_caption_states_words_that_lower_and_words_that_raise_the_probability():
+    sentence = describe_hiding(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
     assert "without **a**, the log-probability falls by 0.50 nats" in sentence
     assert r"without **\*b\***, it even rises by 0.25" in sentence
-    assert "no English word alone" in likelier_without(QUESTION, [made("erasure", [0.01, 0, 0], [0, 0])])
-    assert likelier_without(QUESTION, [made("weights", [1, 0, 0], [0, 0])]) == ""
+    assert "no English word alone" in describe_hiding(QUESTION, [made("erasure", [0.01, 0, 0], [0, 0])])
+    assert describe_hiding(QUESTION, [made("weights", [1, 0, 0], [0, 0])]) == ""
 
 
 @pytest.fixture(scope="module")
@@ -334,21 +341,21 @@ def test_component_scores_are_sorted_and_add_up_to_the_logit(written):
     assert len(largest(table.head(3))) == 3
 
 
-def test_every_component_has_a_readable_name():
+def test_every_model_component_has_a_readable_name():
     assert component_title(Component("cross-attention head", 4, 0)) == "cross attention, layer 5, head 1"
     assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
     assert component_title(Component("output bias")) == "output bias"
 
 
-def test_component_bars_are_clickable_and_the_caption_states_their_sum(asked, written):
+def test_component_bars_are_selectable_and_their_sum_is_stated(asked, written):
     table = component_table(written)
     spec = component_chart(largest(table)).to_dict()
     (pick,) = [param for param in spec["params"] if "select" in param]
     assert pick["select"]["fields"] == ["kind", "layer", "head"]
-    assert f"**{typeset(table.score.sum())}**" in describe_who(asked, written, table)
+    assert f"**{typeset(table.score.sum())}**" in describe_components(asked, written, table)
 
 
-def test_methods_with_insignificant_agreement_are_grey(asked, found):
+def test_insignificant_agreement_between_methods_is_grey(asked, found):
     agreed = agreement(found, asked.ranked)
     table = pair_table(agreed)
     assert len(table) == len(METHODS) ** 2 and (table.n == len(asked.ranked)).all()
@@ -356,14 +363,14 @@ def test_methods_with_insignificant_agreement_are_grey(asked, found):
     spec = square_chart(agreed.methods, table, []).to_dict()
     grey = next(layer for layer in spec["layer"] if "inside" in str(layer["transform"]) and "color" in layer["mark"])
     assert grey["mark"]["type"] == "rect"
-    sentence = what_follows(asked, agreed, found)
+    sentence = describe_conclusions(asked, agreed, found)
     upper = np.triu_indices(len(METHODS), k=1)
     above = (agreed.above_chance & (agreed.tau > 0))[upper].sum()
     assert f"Of {len(upper[0])} pairs of methods, **{above}**" in sentence
     assert "What you may not" in sentence
 
 
-def test_agreement_over_many_sentences_matches_its_file():
+def test_recorded_agreement_of_methods_is_tabulated_and_described():
     methods = ("weights", "rollout", "erasure")
     mean = np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.05], [0.5, 0.05, 1.0]])
     tau = Estimate(mean, mean - 0.1, np.minimum(mean + 0.1, 1))
@@ -374,36 +381,38 @@ def test_agreement_over_many_sentences_matches_its_file():
     numbers = recorded_table(again)
     beyond = numbers.set_index(["method", "other method"])["beyond chance"]
     assert beyond["Attention weights", "Erasure"] and not beyond["Rollout", "Erasure"]
-    says = describe_over_many(again)
+    says = describe_recorded_agreement(again)
     assert "**Attention weights** comes closest to its ranking: tau 0.50 (0.40 to 0.60)" in says
     assert "Farthest from it is **Rollout**: 0.05 (−0.05 to 0.15). The two intervals do not overlap" in says
     assert "in **25%** of the sentences (12% to 50%)" in says
     assert square_chart(methods, numbers, []).to_dict()
 
 
-def test_agreement_text_follows_from_the_measurements():
+def test_conclusion_follows_from_the_measured_effects():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
-    sentence = what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
-    assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
+    sentence = describe_conclusions(QUESTION, agreement(each, QUESTION.ranked), each)
+    assert "without **a**, the log-probability of **x** is 2.00 nats lower" in sentence
     assert "0 of the 1 other methods" in sentence
     each[1] = made("erasure", [-2, -1, 5], [0, 0])
-    assert "**x** does not depend on any word alone" in what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
+    assert "**x** does not depend on any word alone" in describe_conclusions(
+        QUESTION, agreement(each, QUESTION.ranked), each
+    )
 
 
-def test_deletion_curve_is_compared_with_random_orders():
+def test_caption_compares_the_deletion_curve_with_random_orders():
     curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
-    assert "lower than in each of 2 random orders, by 0.75 nats" in describe_faithful("weights", curves)
+    assert "lower than in each of 2 random orders, by 0.75 nats" in describe_faithfulness("weights", curves)
     worse = replace(curves, best_first=np.array([0.0, -1, -5]))
-    assert "higher than in each of 2" in describe_faithful("weights", worse)
+    assert "higher than in each of 2" in describe_faithfulness("weights", worse)
     between = replace(curves, best_first=np.array([0.0, -2.5, -5]))
-    assert "does no better than 2 random orders could" in describe_faithful("weights", between)
+    assert "does no better than 2 random orders could" in describe_faithfulness("weights", between)
     table = area_table({"weights": curves})
     assert table.iloc[0].tolist()[1:3] == [-3.25, -1.75] and table.iloc[0]["below random"] == 0.75
     assert len(curve_table({"weights": curves})) == 4 * 3
     assert deletion_chart(curves, QUESTION).to_dict()
 
 
-def test_displayed_shares_equal_the_shares_of_the_methods(shipped, trace):
+def test_displayed_source_shares_match_the_attribution_methods(shipped, trace):
     each = [shipped.attribute(trace, method) for method in ("frozen_gradient", "alti")]
     table = share_table(trace, each)
     np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
@@ -413,27 +422,29 @@ def test_displayed_shares_equal_the_shares_of_the_methods(shipped, trace):
     assert share_chart(trace, table, "English").to_dict()
 
 
-def test_guessing_game_uses_the_measured_answer():
+def test_guessing_game_answer_is_the_measured_word():
     each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
-    answers = who_named(each, (0, 1), 1)
-    assert answers == {1: [YOU, "Attention weights"], 0: ["Erasure"]}
-    typed = {0: Typed("*b*", "c", 1.0), 1: Typed("a", "d", 4.0)}
+    answers = named_by(each, (0, 1), 1)
+    assert answers == {1: [USER, "Attention weights"], 0: ["Erasure"]}
+    typed = {0: Retyping("*b*", "c", 1.0), 1: Retyping("a", "d", 4.0)}
     sentence = describe_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert "When **a** is hidden, the translation changes most" in sentence
     assert "Erasure picked it." in sentence and "number 2 of 2" in sentence
     assert r"**\*b\*** costs most: 4.00 nats" in sentence
     table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
     assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
-    right = describe_winner({0: [YOU]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Typed("", "", None)})
+    right = describe_winner({0: [USER]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Retyping("", "", None)})
     assert "Your word" not in right and "Typed" not in right
-    assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
+    assert decrease_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
 
 
-def test_deleted_word_is_removed_from_the_retyped_sentence(trace):
+def test_deleting_a_word_keeps_the_rest_of_the_sentence(trace):
     groups, labels, ranked = source_columns(trace, words=True)
-    assert without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
-    assert without(trace, groups[0]).startswith("animal didn't")
-    assert without(trace, groups[ranked[-1]]).endswith("too tired")
+    assert (
+        text_without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
+    )
+    assert text_without(trace, groups[0]).startswith("animal didn't")
+    assert text_without(trace, groups[ranked[-1]]).endswith("too tired")
 
 
 def test_attribution_export_names_its_method_and_model(shipped, trace, asked, found):
@@ -448,7 +459,7 @@ def test_attribution_export_names_its_method_and_model(shipped, trace, asked, fo
     assert content["model"] == shipped.version and content["against"] is None
 
 
-def test_attribution_question_survives_its_address():
+def test_url_restores_the_attribution_settings():
     params = MatteredParams(part="agreement", explained="9", against=7, tokens=True, deletion=True)
     address = params.to_address()
     assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params

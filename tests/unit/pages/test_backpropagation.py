@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.backpropagation.entry import WINDOW, _around
+from pages.ui.backpropagation.entry import WINDOW, _window_start
 from pages.ui.backpropagation.gradient import SECTIONS, section_of
 from pages.ui.backpropagation.gradient_matrix import LARGEST, MAX_TERMS, gradient_matrix, terms_table
 from pages.ui.backpropagation.sentences import sentence_of
@@ -22,7 +22,7 @@ def listed(shaped_translator, shaped_trace):
     )
 
 
-def test_every_gradient_has_a_section_a_sentence_and_axis_labels(listed, shaped_translator, shaped_trace):
+def test_every_gradient_stage_has_a_section_a_sentence_and_axis_labels(listed, shaped_translator, shaped_trace):
     order = list(SECTIONS)
     sections = [section_of(stage.key) for stage in listed]
     assert sorted(sections, key=order.index) == sections, "the way back goes through the sections in their order"
@@ -35,7 +35,7 @@ def test_every_gradient_has_a_section_a_sentence_and_axis_labels(listed, shaped_
 
 
 @ONE_SHAPE
-def test_correct_tokens_label_columns_of_the_logit_gradient(listed, shaped_translator, shaped_trace):
+def test_logit_gradient_shows_the_columns_of_the_correct_tokens(listed, shaped_translator, shaped_trace):
     shown = gradient_matrix(listed[0], shaped_trace, shaped_translator.tokenizer, LANGUAGES)
     assert {token.id for token in shaped_trace.predicted_tokens} <= set(shown.chosen.tolist())
     assert shown.place(0, 0) == np.unravel_index(np.abs(shown.values).argmax(), shown.values.shape)
@@ -43,7 +43,7 @@ def test_correct_tokens_label_columns_of_the_logit_gradient(listed, shaped_trans
 
 
 @ONE_SHAPE
-def test_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
+def test_table_of_a_long_sum_lists_only_its_largest_terms(shaped_translator, shaped_trace):
     rng = np.random.default_rng(0)
     size = shaped_translator.config.target_vocabulary
     assert size > MAX_TERMS
@@ -56,7 +56,7 @@ def test_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
 
 
 @pytest.mark.parametrize("place", [(0, 0), (5, 100), (39, 255)])
-def test_displayed_window_contains_the_number_and_stays_in_the_tensor(place):
-    top, left = _around(place, (40, 256))
+def test_displayed_window_contains_the_number_and_stays_inside_the_tensor(place):
+    top, left = _window_start(place, (40, 256))
     assert top <= place[0] < top + WINDOW[0] <= 40 and left <= place[1] < left + WINDOW[1] <= 256
-    assert _around((0, 3), (1, 4)) == (0, 0)
+    assert _window_start((0, 3), (1, 4)) == (0, 0)

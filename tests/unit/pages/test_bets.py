@@ -1,12 +1,10 @@
-"""Tests that the questions and answers of the bets have the numbers of the shipped model."""
-
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from pages.ui.attention.looks_most import looks_most
-from pages.ui.bets.bet import MAX_VOTED, settled
+from pages.ui.bets.bet import MAX_VOTE_CHOICES, answer_of_worth
 from pages.ui.change_attention.make_it_say import attempt, make_it_say, word_to_write
 from pages.ui.decoding.next_token import next_token
 from pages.ui.params.bets import BetParams
@@ -26,42 +24,42 @@ def reading(shipped):
     return Reading(CachedRuns(shipped), trace, trace)
 
 
-def test_attention_bet_is_about_the_mean_of_all_heads(reading):
+def test_attention_bet_uses_the_mean_of_all_heads(reading):
     bet = looks_most(reading, "cross")
     found = bet.settle()
     row = next(
         row
         for row, token in enumerate(reading.trace.predicted_tokens)
-        if f"writes “{token.text.strip('▁')}”" in bet.asks
+        if f"writes “{token.text.strip('▁')}”" in bet.question
     )
     words = reading.trace.cross.mean(axis=(0, 1))[row, :-1]
     assert "newspaper" in bet.choices and len(bet.choices) == len(set(bet.choices))
-    # The shares are those without the end symbol, as in the map of words.
+    # Shares are rescaled without the end symbol, as in the displayed map.
     assert max(found.shares) >= words.max() and found.question.answer == int(np.argmax(found.shares))
     assert [bet.choice_at([position]) for position in (0, len(reading.trace.source_tokens) - 1)] == ["The", None]
     assert f"“{bet.choices[found.question.answer]}” gets {max(found.shares):.0%}" in found.reason
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_other_attention_kinds_have_a_bet(reading, kind):
+def test_encoder_and_decoder_attention_have_a_bet(reading, kind):
     bet = looks_most(reading, kind)
     assert bet is not None and sum(bet.settle().shares) == pytest.approx(1, abs=1e-3)
 
 
-def test_token_bet_has_the_models_own_probabilities_and_hides_the_answer(reading):
+def test_token_bet_uses_model_probabilities_and_hides_the_answer(reading):
     bet = next_token(reading)
     trace, found = reading.trace, bet.settle()
     step = int(trace.entropy.argmax())
     probabilities = np.exp(trace.candidate_log_probs[step, 1:5])
     assert sorted(found.shares, reverse=True) == pytest.approx(probabilities.tolist())
     second = reading.tokenizer.texts[trace.candidate_ids[step, 1]].strip("▁")
-    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.asks
-    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.asks
+    assert found.question.choices[found.question.answer] == second and f"“{second}”" not in bet.question
+    assert f"finds “{trace.predicted_tokens[step].text.strip('▁')}” most likely" in bet.question
     before = trace.target_text[: trace.predicted_tokens[step].span[0]].strip()
-    assert f"After “{before}”" in bet.asks or not before
+    assert f"After “{before}”" in bet.question or not before
 
 
-def test_answer_of_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
+def test_answer_to_the_head_bet_is_the_head_with_the_least_effect(reading, shipped):
     bet = spare_head(reading)
     heads, found = certain_heads(reading.trace), bet.settle()
     assert len(set(heads)) == len(bet.choices) == 4
@@ -70,7 +68,7 @@ def test_answer_of_the_head_bet_is_the_head_with_the_least_effect(reading, shipp
     assert found.question.answer == int(np.argmin(changes)) and found.reason.count("without") == 2
 
 
-def test_answer_of_the_word_bet_comes_from_erasure(reading, shipped):
+def test_answer_to_the_word_bet_is_measured_by_erasure(reading, shipped):
     bet = missing_word(reading)
     measured = shipped.attribute(reading.trace, "erasure", [whole_sentence(reading.trace)], words=True).source[0]
     found = bet.settle()
@@ -80,13 +78,13 @@ def test_answer_of_the_word_bet_comes_from_erasure(reading, shipped):
     assert missing_word(Reading(reading.runs, one, one)) is None
 
 
-def test_target_word_of_the_attempt_can_be_written_by_the_model(shipped):
+def test_word_to_force_is_one_that_the_translation_lacks(shipped):
     trace = shipped.trace(EXAMPLES[0])
     word = make_it_say(Reading(CachedRuns(shipped), trace, trace))
     assert word == "Die" and word not in trace.target_text
 
 
-def test_attempt_is_judged_by_the_translation_of_the_model():
+def test_attempt_to_force_a_word_is_judged_by_the_new_translation():
     assert word_to_write("Das Tier, weil es müde war.", "Die Straße, weil sie müde war.") == "sie"
     assert word_to_write("Das Tier.", "Das Tier.") is None
     before = "weil es müde war."
@@ -94,16 +92,16 @@ def test_attempt_is_judged_by_the_translation_of_the_model():
         assert attempt("sie", before, now).mark == mark
 
 
-def test_vote_offers_the_best_choices_in_order():
+def test_vote_offers_the_best_choices_in_their_original_order():
     choices = tuple("abcdefghij")
     worth = (0.0, 9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0)
-    found = settled(choices, worth, "", worth).for_vote()
-    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTED
+    found = answer_of_worth(choices, worth, "", worth).for_vote()
+    assert found.question.choices == tuple("bdfhij") and len(found.question.choices) == MAX_VOTE_CHOICES
     assert found.question.choices[found.question.answer] == "b" and found.shares == found.question.worth
-    assert settled(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
+    assert answer_of_worth(("a", "b"), (1.0, 2.0), "").for_vote().shares == ()
 
 
-def test_bet_is_dropped_with_its_sentence_and_its_address_is_validated():
+def test_bet_ends_with_its_sentence_and_invalid_url_values_are_ignored():
     params = BetParams(page="decoding", answer="2")
     assert BetParams.from_address(params.to_address()) == params and params.on("decoding") == "2"
     assert params.on("translate") == "" and params.for_another_sentence() == BetParams()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.captions import describe_axes, describe_clearest_head, describe_head, describe_most_focused_head
 from tests.made_up_traces import FIRST, made_up_trace
 from tests.properties import few, many
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
@@ -17,7 +17,7 @@ from transformer.text.languages import LANGUAGES, language
 from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
-# Phrases about the target of a head; a caption uses one of them.
+# Patterns of the sentence about the target of a head. Each caption matches exactly one.
 HABITS = {
     "mostly": r"This head mostly looks at (.+): (\d+)% of",
     "focused": rf"Very focused: on average, a row puts (\d+)% of .* on one \w+, a different one .* {ENTROPY}",
@@ -28,7 +28,7 @@ HABITS = {
 
 
 def described(trace, kind, layer=0, head=0, **view):
-    return what_to_look_for(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
+    return describe_head(view_of(trace, kind, **view), head_metrics(trace, kind, [0.0] * 20_000), layer, head)
 
 
 def test_caption_describes_known_heads(copying_translator):
@@ -40,8 +40,8 @@ def test_caption_describes_known_heads(copying_translator):
     assert re.search(r"Strongest link: as it writes \*\*.+\*\*(?: \(position \d+\))?, it looks at .+ \(1\.00\)", cross)
 
 
-def test_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
-    """A head that is named after punctuation looks at one word from everywhere."""
+def test_caption_describes_a_head_that_always_attends_to_one_word(copying_translator):
+    """All rows attend to the second word."""
     trace = copying_translator.trace("The dog and the cat")
     weights = np.zeros_like(trace.cross)
     weights[..., 1] = 1.0
@@ -58,43 +58,45 @@ def test_caption_names_the_strongest_link_of_the_map(small_translator, kind):
     assert np.isclose(trace.attention(kind)[1, 1], weight, atol=0.00501).any()
 
 
-def test_caption_states_changes_to_the_numbers(small_translator):
+def test_caption_states_how_displayed_weights_were_changed(small_translator):
     trace = small_translator.trace("The old man reads a book.")
-    assert "hidden" not in how_to_read(view_of(trace, "encoder"), LANGUAGES)
-    reported = how_to_read(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
+    assert "hidden" not in describe_axes(view_of(trace, "encoder"), LANGUAGES)
+    reported = describe_axes(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
     assert "attention to it is summed" in reported and "scaled up to 1" in reported
-    assert "hatched" in how_to_read(view_of(trace, "decoder"), LANGUAGES)
+    assert "hatched" in describe_axes(view_of(trace, "decoder"), LANGUAGES)
     to_arabic = LANGUAGES._replace(target=language("ar"))
-    said = [how_to_read(view_of(trace, kind), to_arabic) for kind in KINDS]
+    said = [describe_axes(view_of(trace, kind), to_arabic) for kind in KINDS]
     backwards = [kind for kind, text in zip(KINDS, said, strict=True) if "Arabic is read from right to left" in text]
     assert backwards == ["decoder"], "whose columns are of the translation"
 
 
-def test_text_of_the_user_is_not_parsed_as_markup(small_translator):
+def test_caption_escapes_markup_in_the_text(small_translator):
     trace = small_translator.trace("**x** <b>y</b>")
     for layer, head in np.ndindex(trace.encoder.shape[:2]):
         assert "<b>" not in described(trace, "encoder", layer, head, words=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_most_certain_head_is_named(small_translator, kind):
+def test_caption_names_the_most_confident_head(small_translator, kind):
     trace = small_translator.trace("The old man reads a book.")
-    reported = "".join(map(str, sharpest(head_metrics(trace, kind, small_translator.tokenizer.scores))))
+    reported = "".join(
+        map(str, describe_most_focused_head(head_metrics(trace, kind, small_translator.tokenizer.scores)))
+    )
     confidence = head_metrics(trace, kind, small_translator.tokenizer.scores).values["confidence"]
     layer, head = map(int, re.search(r"layer (\d), head (\d)", reported).groups())
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in reported
 
 
-def test_no_head_is_called_most_focused_without_a_word_to_look_at():
+def test_caption_names_no_most_focused_head_without_a_measured_confidence():
     nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
-    assert sharpest(nothing) == []
+    assert describe_most_focused_head(nothing) == []
 
 
 @st.composite
 def traces(draw):
-    """Return a trace with up to three heads of every shape.
+    """Draw an attention kind and a trace with up to three heads.
 
-    A head looks by position, at one word or symbol, evenly, at one place per row, or mixes two of these.
+    A head attends at an offset, to one column, to a random column per row, uniformly, or to a mixture of two of these.
     """
     kind = draw(st.sampled_from(KINDS))
     words = st.lists(st.sampled_from(["a", "b", "c|d", "e|f|g", "."]), min_size=1, max_size=6)
@@ -124,15 +126,15 @@ def traces(draw):
 
 
 def check_captions(found, words, hide):
-    """Check the sentences below a figure against each other and against the numbers."""
+    """Check that the captions of a map agree with each other and with its numbers."""
     kind, trace = found
     view = view_of(trace, kind, words=words, special=not hide)
     metrics = head_metrics(trace, kind, [0.0] * (FIRST + 40))
-    opened = "".join(map(str, telling(trace, metrics, chosen=False)))
-    focus = "".join(map(str, sharpest(metrics)))
+    opened = "".join(map(str, describe_clearest_head(trace, metrics, is_chosen=False)))
+    focus = "".join(map(str, describe_most_focused_head(metrics)))
     most = re.search(r"Most focused head: layer 1, head (\d+). On average, each row puts (\d+)%", focus)
     for head in range(trace.attention(kind).shape[1]):
-        said = what_to_look_for(view, metrics, 0, head)
+        said = describe_head(view, metrics, 0, head)
         habits = {name: match for name, habit in HABITS.items() if (match := re.search(habit, said))}
         assert len(habits) == 1, said
         ((name, match),) = habits.items()
@@ -151,7 +153,7 @@ def check_captions(found, words, hide):
             assert not (int(most[1]) == head + 1 and int(most[2]) > 50), (said, most[0])
         else:
             assert int(match[1]) + int(match[2] or 0) <= 101, said
-        # The strongest link from any row to this word is at least the mean of these links.
+        # The strongest link of the map is at least the mean of the strongest links of its rows.
         link = re.search(r"Strongest link.*\((\d\.\d\d)\)", said)
         if kind == "cross" and name in ("focused", "between") and link:
             assert 100 * float(link[1]) + 1 >= int(match[1]), said
@@ -165,17 +167,17 @@ def check_captions(found, words, hide):
 @few(60)
 @given(traces(), st.booleans(), st.booleans())
 @example(("cross", made_up_trace(["a", "b", "c"], ["d", "e", "f"], cross=np.eye(4))), False, False)
-def test_no_two_sentences_about_a_map_contradict_each_other(found, words, hide):
+def test_captions_of_a_map_do_not_contradict_each_other(found, words, hide):
     check_captions(found, words, hide)
 
 
 @many(3000)
 @given(traces(), st.booleans(), st.booleans())
-def test_no_two_sentences_about_any_map_contradict_each_other(found, words, hide):
+def test_captions_of_thousands_of_maps_do_not_contradict_each_other(found, words, hide):
     check_captions(found, words, hide)
 
 
-def test_caption_says_where_an_unusual_alignment_head_looks():
+def test_caption_names_the_exceptions_of_an_unusual_alignment_head():
     maps = np.array([[np.eye(7)[list(map(int, each))] for each in ("0123456", "0123456", "0213456", "6" * 7)]])
     trace = made_up_trace(list("abcdef"), list("wxyzuv"), cross=maps)
     assert (
@@ -183,11 +185,11 @@ def test_caption_says_where_an_unusual_alignment_head_looks():
         " look at **b**." in described(trace, "cross", head=2)
     )
     assert "exception" not in described(trace, "cross", head=0) + described(trace, "cross", head=3)
-    said = "".join(map(str, telling(trace, head_metrics(trace, "cross", [0.0] * 20), chosen=False)))
+    said = "".join(map(str, describe_clearest_head(trace, head_metrics(trace, "cross", [0.0] * 20), is_chosen=False)))
     assert said.startswith("This is layer 1, head 1, the alignment head that agrees best with all alignment heads")
 
 
-def test_caption_names_the_words_at_which_a_previous_word_head_breaks_its_pattern():
+def test_caption_names_the_exceptions_of_a_previous_word_head():
     words = ["a", "b", "c", "d", "e", "f"]
     trace = made_up_trace(words, words, encoder=np.eye(7)[[0, 0, 1, 2, 1, 4, 5]])
     assert "One exception: **e** looks at **b**; the previous word is **d**." in described(trace, "encoder", words=True)

@@ -1,4 +1,4 @@
-"""Tests that a chart receives a user's or a model's text as data, never in an expression or in markup."""
+"""Tests that charts receive text of users and models as data, never inside an expression or markup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXTS = [
 
 
 def without_data(spec: object) -> object:
-    """Return a Vega-Lite specification without its data values; names derived from the data count as data."""
+    """Return a Vega-Lite specification without its data values and without names derived from the data."""
     if isinstance(spec, dict):
         if isinstance(spec.get("value"), list) and set(spec) == {"name", "value"}:
             return {"name": spec["name"]}
@@ -69,7 +69,7 @@ def terms(labels: list[str]) -> list[alt.VConcatChart]:
 
 
 @pytest.mark.parametrize("charts", [matrices, alignments, norms, terms])
-def test_chart_code_does_not_depend_on_its_labels(charts):
+def test_chart_specification_does_not_depend_on_its_labels(charts):
     neutral = ["x" * len(text) for text in TEXTS]
     reported = ""
     for untrusted, plain in zip(charts(TEXTS), charts(neutral), strict=True):
@@ -79,7 +79,7 @@ def test_chart_code_does_not_depend_on_its_labels(charts):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_plotly_reads_no_label_as_markup_or_a_formula(text):
+def test_plotly_labels_are_not_parsed_as_markup_or_formulas(text):
     figure = heatmap(np.zeros((2, 2)), titles=("row", "column"), name="v", rows=[text, "a"], columns=["b", text])
     for shown in (figure.layout.yaxis.ticktext[0], figure.layout.xaxis.ticktext[1]):
         assert not set("<>$") & set(shown)

@@ -7,10 +7,16 @@ import pytest
 
 from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
 from pages.ui.compare_heads.across_layers import describe_where
-from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, describe_worth, head_table, headings
-from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
+from pages.ui.compare_heads.all_heads import (
+    IMPORTANCE_NAME,
+    IMPORTANCE_TITLE,
+    describe_importance,
+    head_table,
+    headings,
+)
+from pages.ui.compare_heads.head_scatter import HALF_LABEL_SIZE, LABEL_OFFSETS, RADIUS, head_scatter, name_places
 from pages.ui.compare_heads.similar_heads import branches, dendrogram
-from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
+from pages.ui.measurements.recordings import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import CompareParams, Pin
 from transformer.analysis.alignment import alignment_rows, special_columns
@@ -18,13 +24,13 @@ from transformer.analysis.heads.clustering import average_linkage
 from transformer.analysis.heads.mds import classical_mds
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, head_metrics, metrics_of
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.measurements.importance import ImportanceStatistics, importance_statistics
 from transformer.values.trace import KINDS
 
 FIRST = CompareParams()
 
 
-def test_address_restores_a_comparison():
+def test_url_restores_a_comparison():
     other = CompareParams(
         part="two_heads",
         kind="cross",
@@ -37,8 +43,8 @@ def test_address_restores_a_comparison():
     assert FIRST.to_address() == {} and CompareParams.from_address({}) == FIRST
 
 
-@pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), WORTH, "previous_2"])
-def test_metric_in_an_address_is_read(metric):
+@pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), IMPORTANCE_NAME, "previous_2"])
+def test_url_accepts_every_metric_name(metric):
     allowed = "at most 30 of a to z, 0 to 9 and _, a letter first"
     assert CompareParams.from_address({"compare_metric": metric}).metric == metric, allowed
     assert AttentionParams.from_address({"metric": metric}).metric == metric
@@ -55,17 +61,17 @@ def test_metric_in_an_address_is_read(metric):
         "encoder.00.1.words.a",
     ],
 )
-def test_invalid_address_falls_back_to_defaults(value):
+def test_invalid_url_falls_back_to_defaults(value):
     names = ("part", "kind", "row", "a", "b")
     assert CompareParams.from_address({f"compare_{name}": value for name in names}) == FIRST
 
 
-def test_pin_is_limited_to_the_model():
+def test_pinned_head_is_limited_to_those_of_the_model():
     assert Pin("cross", 40, 2, True, "x").within(6, 8) == Pin("cross", 5, 2, True, "x")
 
 
-def test_tree_branches_have_the_coordinates_of_their_merges():
-    """Leaves 0 and 1 merge at height 1, and leaf 2 joins them at 3. Lines go from (x, y) to (x2, y2)."""
+def test_dendrogram_branches_have_the_coordinates_of_their_merges():
+    """Leaves 0 and 1 merge at height 1, and leaf 2 joins them at height 3. A line goes from (x, y) to (x2, y2)."""
     linkage = np.array([[0, 1, 1.0, 2], [2, 3, 3.0, 3]])
     lines = {tuple(line) for line in branches(linkage).to_numpy().tolist()}
     assert len(lines) == 6
@@ -75,7 +81,7 @@ def test_tree_branches_have_the_coordinates_of_their_merges():
     assert sorted(line[0] for line in ends) == [1, 2, 3], "a leaf at every place"
 
 
-def test_scatter_plot_and_tree_label_every_head():
+def test_scatter_plot_and_dendrogram_label_every_head():
     points = np.random.default_rng(3).random((6, 2))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     spec = head_scatter(classical_mds(distances), 2, 3).to_dict()
@@ -86,28 +92,28 @@ def test_scatter_plot_and_tree_label_every_head():
     assert sorted(names) == ["1.1", "1.2", "1.3", "2.1", "2.2", "2.3"]
 
 
-def test_labels_in_the_scatter_plot_do_not_overlap():
+def test_scatter_plot_labels_do_not_overlap():
     points = np.random.default_rng(5).normal(scale=60, size=(48, 2))
     places = name_places(points)
-    named = [(point, point + PLACES[place]) for point, place in zip(points, places, strict=True) if place]
+    named = [(point, point + LABEL_OFFSETS[place]) for point, place in zip(points, places, strict=True) if place]
     assert 24 < len(named) < 48, "some crowd"
     for number, (_, name) in enumerate(named):
-        assert not (np.abs(points - name) < NAME + RADIUS).all(axis=1).any()
+        assert not (np.abs(points - name) < HALF_LABEL_SIZE + RADIUS).all(axis=1).any()
         others = [other for at, (_, other) in enumerate(named) if at != number]
-        assert not (np.abs(np.array(others) - name) < 2 * NAME).all(axis=1).any()
+        assert not (np.abs(np.array(others) - name) < 2 * HALF_LABEL_SIZE).all(axis=1).any()
     assert name_places(points[:1]) == ["above"]
-    assert name_places(np.zeros((6, 2))) == [*PLACES, "", ""]
+    assert name_places(np.zeros((6, 2))) == [*LABEL_OFFSETS, "", ""]
 
 
-def test_every_point_is_visible_in_both_themes():
-    """The first layers are as dark as one theme, the last as bright as the other, so every point has an outline."""
+def test_scatter_plot_points_are_outlined_for_both_themes():
+    """The colours of the first layers are as dark as the dark theme, those of the last as bright as the light theme."""
     spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
     points = spec["layer"][0]
     assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")
     assert points["encoding"]["color"]["legend"]["symbolStrokeColor"] == "currentColor"
 
 
-def test_right_to_left_word_is_isolated():
+def test_right_to_left_words_in_a_caption_are_isolated():
     rows = np.array([[[0.2, 0.8]], [[0.7, 0.3]]])
     said = describe_where("decoder", rows, np.array([True, True]), ["in: لدي → out: حلم"], 0, ["<s> start", "لدي"])
     texts = [part for part in said if isinstance(part, str)]
@@ -118,7 +124,7 @@ def test_right_to_left_word_is_isolated():
     ]
 
 
-def test_caption_numbers_equal_words():
+def test_caption_gives_the_positions_of_repeated_words():
     rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
     said = describe_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
     texts = [part for part in said if isinstance(part, str)]
@@ -126,7 +132,7 @@ def test_caption_numbers_equal_words():
     assert texts[1:] == [" at “the” (position 3), 0.70; ", " at “dog”, 0.60."]
 
 
-def test_every_number_of_every_head_is_in_the_table(small_translator):
+def test_head_table_contains_every_metric_of_every_head(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     scores = small_translator.tokenizer.scores
     here = {kind: head_metrics(trace, kind, scores) for kind in KINDS}
@@ -140,7 +146,7 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     assert headings(without, ()) == {}
 
 
-def test_shared_unit_of_table_columns_is_written_once(small_translator):
+def test_related_table_columns_share_one_heading(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
@@ -150,9 +156,9 @@ def test_shared_unit_of_table_columns_is_written_once(small_translator):
     assert [found[name] for name in table.columns[3:]] == [
         ("name", "here"),
         ("name", "on average"),
-        (WITHOUT, "mean"),
-        (WITHOUT, "from"),
-        (WITHOUT, "to"),
+        (IMPORTANCE_TITLE, "mean"),
+        (IMPORTANCE_TITLE, "from"),
+        (IMPORTANCE_TITLE, "to"),
         *(
             (metric, part)
             for metric in dict.fromkeys(m.title for kind in KINDS for m in metrics_of(kind))
@@ -161,19 +167,19 @@ def test_shared_unit_of_table_columns_is_written_once(small_translator):
     ]
 
 
-def test_head_importance_over_many_sentences_has_its_interval(small_translator):
+def test_head_table_shows_importance_over_many_sentences_with_its_interval(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     worth = importance_statistics(small_translator, ["A dog.", "I have a dream."])
     table = head_table(here, None, worth)
     row = table[(table["kind"] == "Cross attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
     measured = worth.measured["cross"]
-    assert row[f"{WITHOUT}, over 2 sentences"] == measured.mean[2, 1]
+    assert row[f"{IMPORTANCE_TITLE}, over 2 sentences"] == measured.mean[2, 1]
     assert (row["from, over 2 sentences"], row["to, over 2 sentences"]) == (measured.low[2, 1], measured.high[2, 1])
-    assert "averaged over 2 other sentences" in describe_worth(worth)
+    assert "averaged over 2 other sentences" in describe_importance(worth)
 
 
-def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
+def test_missing_recordings_and_those_of_another_model_are_not_shown(tmp_path):
     path = tmp_path / "importance.json"
     assert replace(IMPORTANCE, path=path).of_model("x") is None
     model = ImportanceStatistics.from_json(IMPORTANCE.path.read_text(encoding="utf-8")).model
@@ -182,15 +188,15 @@ def test_missing_records_and_those_of_another_model_are_not_shown(tmp_path):
 
 
 @pytest.mark.thorough
-def test_shipped_records_belong_to_the_shipped_model(shipped):
-    """Recreate them with the commands in `pages.ui.measured.recorded` whenever the model changes."""
+def test_shipped_recordings_belong_to_the_shipped_model(shipped):
+    """Recreate the recordings with the commands in `pages.ui.measurements.recordings` whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)
     assert {point.order for point in removal.points} >= {"measured", "gradient", "random 0"}
 
 
-def test_metric_without_a_record_is_shown_for_this_sentence(small_translator):
+def test_metric_without_a_recording_is_shown_for_the_current_sentence(small_translator):
     trace = small_translator.trace("The old man reads a book.")
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     older = {
@@ -201,14 +207,14 @@ def test_metric_without_a_record_is_shown_for_this_sentence(small_translator):
     assert "entropy" in names and "entropy over 5 sentences" not in names and "span over 5 sentences" in names
 
 
-def test_every_metric_was_measured_over_many_sentences():
+def test_shipped_head_statistics_contain_every_metric():
     measured = Statistics.from_json(STATISTICS.path.read_text(encoding="utf-8"))
     for kind in KINDS:
         names = {metric.name for metric in metrics_of(kind)}
         assert set(measured.heads[kind].values) == names, f"run: {STATISTICS.command}"
 
 
-def test_displayed_alignment_matches_the_trace(copying_translator):
+def test_alignment_chart_matches_the_trace(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     rows = alignment_rows(trace, shift=False).mean(axis=1)
     special = special_columns(trace)

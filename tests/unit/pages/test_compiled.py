@@ -1,4 +1,4 @@
-"""Tests that Streamlit draws compiled charts like the originals, the first time and later."""
+"""Tests that Streamlit renders compiled charts like the originals, also when they are shown again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def chart_page(kind: str) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import CompiledChart
+    from pages.ui.charts.specification import CompiledChart
 
     table = pd.DataFrame({"at": range(2), "value": [0.5, 2.0], "name": ["if", "datum"]})
     bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
@@ -34,8 +34,8 @@ def form_page(large: bool) -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import FilledChart
-    from pages.ui.charts.large import enlarged
+    from pages.ui.charts.enlargement import enlarge
+    from pages.ui.charts.specification import FilledChart
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
         base = (
@@ -51,7 +51,7 @@ def form_page(large: bool) -> None:
         line = pd.DataFrame({"value": [max(values)]})
         labels = [f"if {value}" for value in values]
         whole = form(len(values), bars, line).add_params(alt.param(name="labels", value=labels))
-        st.altair_chart(enlarged(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
+        st.altair_chart(enlarge(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
         filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, large=large)
         st.altair_chart(filled, key=f"filled {values}{len(st.session_state)}")
 
@@ -66,13 +66,13 @@ def drawn(app: AppTest) -> list[tuple[object, list[tuple[str, bytes]]]]:
 
 
 @pytest.mark.parametrize("kind", ["one", "layers", "side by side", "facets"])
-def test_compiled_chart_is_drawn_like_the_original(kind):
+def test_compiled_chart_is_rendered_like_the_original(kind):
     first, *compiled = drawn(AppTest.from_function(chart_page, kwargs={"kind": kind}, default_timeout=60))
     assert compiled == [first] * 2
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_filled_in_template_is_drawn_like_the_whole_chart(large):
+def test_filled_chart_template_is_rendered_like_the_whole_chart(large):
     charts = drawn(AppTest.from_function(form_page, kwargs={"large": large}, default_timeout=60))
     whole, filled = charts[::2], charts[1::2]
     assert filled == whole

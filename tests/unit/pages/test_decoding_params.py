@@ -24,32 +24,32 @@ OTHER = DecodingParams(
 )
 
 
-def test_address_and_browser_restore_a_decoding():
+def test_url_and_browser_message_restore_the_decoding_settings():
     assert DecodingParams.from_address(OTHER.to_address()) == OTHER
     assert DecodingParams.from_browser(asdict(OTHER)) == OTHER
     assert FIRST.to_address() == {} and DecodingParams.from_address({}) == FIRST
 
 
-def test_steps_count_from_one_in_the_address():
+def test_decoding_steps_count_from_one_in_the_url():
     assert DecodingParams(step=2).to_address() == {"step": "3"}
     assert DecodingParams.from_address({"step": "1"}) == FIRST == DecodingParams.from_address({"step": "0"})
 
 
-def test_whole_number_from_the_browser_is_a_valid_decimal():
+def test_integer_from_the_browser_is_accepted_for_a_float():
     expected = DecodingParams(temperature=2.0, length_penalty=0.0)
     assert DecodingParams.from_browser({"temperature": 2, "length_penalty": 0}) == expected
     other = DecodingParams(length_penalty=1.0)
     assert DecodingParams.from_address(other.to_address()) == other
 
 
-def test_forced_tokens_that_cannot_be_written_are_dropped():
+def test_impossible_forced_tokens_are_dropped():
     assert DecodingParams(forced=(7, 9)).within(8).forced == ()
     assert DecodingParams(forced=(7, PAD)).within(8).forced == DecodingParams(forced=(START,)).within(8).forced == ()
     assert DecodingParams(forced=(7, END, 6, PAD)).within(8).forced == (7, END), "nothing stands behind the end"
     assert DecodingParams(suppressed=(9, 5, 5, 4)).within(8).suppressed == (4, 5)
 
 
-def test_settings_of_another_method_cause_no_new_decoding():
+def test_settings_of_unused_decoding_methods_are_ignored():
     assert DecodingParams(beam_size=9, temperature=3.0).settings == DecodingSettings()
     assert DecodingParams(seed=3).settings == DecodingSettings()
     assert DecodingParams(method="beam", beam_size=9, seed=3).settings == DecodingSettings("beam", beam_size=9)
@@ -57,13 +57,13 @@ def test_settings_of_another_method_cause_no_new_decoding():
     assert sample.settings == DecodingSettings("sample", seed=3, temperature=0.7)
 
 
-def test_new_sentence_keeps_only_the_method():
+def test_new_sentence_keeps_the_decoding_method_but_not_the_tokens():
     start = OTHER.for_another_sentence()
     assert (start.forced, start.suppressed, start.step, start.node) == ((), (), 0, 0) and start.free
     assert start.settings == OTHER.settings and start.show == OTHER.show
 
 
-def test_users_choices_are_stated_in_words():
+def test_decoding_settings_are_described_in_words():
     assert DecodingParams().in_words == "greedy decoding"
     assert DecodingParams(method="beam", length_penalty=0.0).in_words == "a beam of 4, length penalty 0"
     assert DecodingParams(method="sample", seed=7).in_words == "sampling at temperature 0.7, seed 7"

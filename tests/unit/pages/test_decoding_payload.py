@@ -1,5 +1,3 @@
-"""Tests that the browser receives the computed numbers of a translation."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -8,7 +6,7 @@ import pytest
 from attention_atlas.browser.wire import unpack
 from pages.ui.decoding.component import with_typed
 from pages.ui.decoding.payload import decoding_payload, shown_nodes
-from pages.ui.decoding.visited import Visited, origin, written_by
+from pages.ui.decoding.visited_translations import VisitedTranslation, decoded_text, origin
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.decoding.texts import MAX_TOKENS
@@ -23,7 +21,7 @@ TEXT = "The old man is reading a newspaper."
 def reported(shipped, traced, params=None, remaining=None):
     params = params or DecodingParams()
     ids = tuple(token.id for token in traced.translation.tokens)
-    own = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), params)
+    own = VisitedTranslation(ids, traced.translation.text, float(traced.trace.log_probs.sum()), params)
     return unpack(
         decoding_payload(traced, remaining or [own], params, shipped.tokenizer, {"number": 1}, (2, 3), LANGUAGES)
     )
@@ -44,7 +42,7 @@ def test_browser_receives_every_attention_weight_of_a_decoding(shipped):
     assert (cross[:-1] // 6 / 10_000 == rounded(trace.cross).reshape(-1, size, width)).all()
 
 
-def test_every_step_has_the_models_numbers(shipped):
+def test_every_decoding_step_in_the_payload_matches_the_trace(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings())
     header, _ = reported(shipped, traced)
     assert header["read"][0] == "<s> start" and header["source"][-1] == "</s> end"
@@ -65,8 +63,8 @@ def test_alternative_translations_state_where_they_diverge(shipped):
     other = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=(*ids[:3], second))
     others = tuple(token.id for token in other.translation.tokens)
     remaining = [
-        Visited(ids, first.translation.text, -1.0, DecodingParams()),
-        Visited(others, other.translation.text, -2.0, DecodingParams(forced=(*ids[:3], second))),
+        VisitedTranslation(ids, first.translation.text, -1.0, DecodingParams()),
+        VisitedTranslation(others, other.translation.text, -2.0, DecodingParams(forced=(*ids[:3], second))),
     ]
     assert remaining[1].differs_from(remaining[0]) == 3 and remaining[0].differs_from(remaining[0]) == len(ids)
     header, _ = reported(shipped, other, DecodingParams(forced=(*ids[:3], second)), remaining)
@@ -76,7 +74,7 @@ def test_alternative_translations_state_where_they_diverge(shipped):
     assert [step["forced"] for step in header["steps"]][:5] == [True] * 4 + [False]
 
 
-def test_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
+def test_forced_byte_token_is_shown_as_its_completed_character(shipped):
     byte = shipped.tokenizer.texts.index("<0xF0>")
     traced = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=[byte])
     header, _ = reported(shipped, traced, DecodingParams(forced=(byte,)))
@@ -84,7 +82,7 @@ def test_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
     assert "\ufffd" not in written and said == {"text": written[0], "count": 1, "given": False}
 
 
-def test_browser_receives_all_branches_of_the_tree(shipped):
+def test_browser_receives_the_nodes_and_scores_of_the_search_tree(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     header, _ = reported(shipped, traced, DecodingParams(method="beam", beam_size=3, node=4))
     sent, tree = header["tree"], traced.translation.tree
@@ -98,17 +96,17 @@ def test_browser_receives_all_branches_of_the_tree(shipped):
         assert before + node["logProb"] == pytest.approx(node["score"], abs=1e-5)
     pruned = [node.step for node in (tree.nodes[index] for index in shown) if node.fate == HypothesisState.PRUNED]
     assert max(pruned.count(step) for step in set(pruned)) == 3
-    decoder, cross = tree.rows(shown[3])
+    decoder, cross = tree.attention(shown[3])
     assert sent["rows"]["cross"] == rounded(cross[2, 3]).tolist()
     assert sent["rows"]["decoder"] == rounded(decoder[2, 3]).tolist()
 
 
-def test_tree_node_without_attention_has_no_rows(shipped):
+def test_nonexistent_tree_node_has_no_attention_rows(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=2))
     assert reported(shipped, traced, DecodingParams(method="beam", beam_size=2, node=9999))[0]["tree"]["rows"] is None
 
 
-def test_typed_word_becomes_tokens(shipped):
+def test_typed_word_becomes_forced_tokens(shipped):
     tokenizer = shipped.tokenizer
     word = tuple(tokenizer.encode_ids("Hund", end=False))
     typed = {"forced": [403], "step": 1, "method": "beam", "text": " Hund "}
@@ -125,18 +123,18 @@ def test_typed_word_becomes_tokens(shipped):
     assert END not in continued({"text": "</s>"}).forced
 
 
-def test_translation_tokenized_differently_on_rereading_is_reported(shipped):
+def test_page_reports_a_translation_that_is_tokenized_differently_from_its_text(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
-    assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"
+    assert origin(decoded_text(own), DecodingParams(), tokenizer) == "greedy decoding"
     letters = tuple(tokenizer.texts.index(letter) for letter in ("▁", "D", "e", "r"))
     spelt = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=letters)
     assert tokenizer.encode_ids(spelt.translation.text) != [token.id for token in spelt.translation.tokens]
     params = DecodingParams(forced=letters)
-    assert origin(written_by(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
+    assert origin(decoded_text(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
 
 
-def test_end_symbol_alone_cannot_be_read(shipped):
+def test_empty_translation_is_marked_as_unreadable(shipped):
     assert reported(shipped, shipped.trace_decoding(TEXT, DecodingSettings()))[0]["readable"]
     ended = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=(END,))
     assert not reported(shipped, ended, DecodingParams(forced=(END,)))[0]["readable"]

@@ -1,5 +1,3 @@
-"""Tests of edits of attention: in an address, as interventions on tokens, in words, and as Python code."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -8,13 +6,13 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.change_attention.example import FIRST, SECOND, TRIED, candidates, words_of
+from pages.ui.change_attention.example import FIRST, MAX_TRIED, SECOND, candidates, words_of
 from pages.ui.change_attention.labels import edit_label, what_changed
 from pages.ui.change_attention.next_word import describe_next, next_table, step_table
-from pages.ui.change_attention.resolved import resolve, without_words
+from pages.ui.change_attention.resolution import resolve, without_words
 from pages.ui.params.change_attention import LEFT_OUT, MAX_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
-from pages.ui.text.differences import kept_and_lost, merged_words
+from pages.ui.text.differences import count_kept_words, merged_words
 from transformer.ablation.continuation import continue_from, reread
 from transformer.analysis.words import groups_of, merge_words, word_groups
 from transformer.values.interventions import AS_TRAINED
@@ -37,11 +35,11 @@ def trace(small_translator):
 
 
 @pytest.mark.parametrize("text", EDITS)
-def test_edit_survives_writing_and_parsing(text):
+def test_attention_edit_survives_writing_and_parsing(text):
     assert Edit.parse(text) == EDITS[text] and str(EDITS[text]) == text
 
 
-def test_address_restores_the_edits():
+def test_url_restores_the_attention_edits():
     every = EditParams("cross", EditList(tuple(EDITS.values())), (1, 2), (3,), LEFT_OUT, "4")
     assert EditParams.from_address(every.to_address()) == every
     assert EditParams().to_address() == {} and EditParams.from_address({"edit_edits": "none"}) == EditParams()
@@ -76,14 +74,14 @@ def test_url_length_limits_the_number_of_edits():
     assert len(read.edits) == MAX_EDITS and read.unreadable and len(str(read)) < 4000
 
 
-def test_edits_are_dropped_with_their_sentence_or_translation():
+def test_edits_are_dropped_when_their_sentence_or_translation_changes():
     made = params("encoder.1.1.1~even_cross.1.1.1~even", hidden_source=(1,), hidden_target=(2,), step="3")
     assert made.for_another_sentence() == EditParams()
     other = made.for_another_translation()
     assert str(other.edits) == "encoder.1.1.1~even" and (other.hidden_source, other.hidden_target) == ((1,), ())
 
 
-def test_edit_examples_belong_to_the_first_example_sentence(shipped):
+def test_example_edits_apply_to_the_first_example_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
     assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
@@ -94,7 +92,7 @@ def test_edit_examples_belong_to_the_first_example_sentence(shipped):
         assert written != trace.target_text, "there is something to see"
 
 
-def test_edit_examples_for_other_sentences_use_longer_words(shipped):
+def test_example_edits_for_other_sentences_use_long_words(shipped):
     tried = candidates(shipped.trace("The old man gave his dog a bone yesterday."))
     names = [words_of(edit, shipped.trace("The old man gave his dog a bone yesterday.")) for edit in tried]
     assert names == [
@@ -105,11 +103,11 @@ def test_edit_examples_for_other_sentences_use_longer_words(shipped):
         ("yesterday", "gave"),
         ("yesterday", "bone"),
     ]
-    assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
+    assert len(candidates(shipped.trace(EXAMPLES[0]))) == MAX_TRIED and not candidates(shipped.trace("A dog."))
 
 
-def test_edit_labels_number_equal_words(shipped):
-    """Equal words have the same numbers as in the list of words to erase."""
+def test_edit_labels_number_repeated_words(shipped):
+    """Repeated words have the same numbers as in the list of words to erase."""
     trace = shipped.trace("The dog saw the cat and the dog.", "Der Hund sah die Katze und den Hund.")
     made = params("encoder.all.all.7~4x100_encoder.all.all.4~8x100").edits.edits
     said = [edit_label(edit, trace).split(": ")[1] for edit in made]
@@ -117,8 +115,8 @@ def test_edit_labels_number_equal_words(shipped):
     assert what_changed((), params("none", hidden_source=(6,)), trace) == "erased: “the (2)”"
 
 
-def test_edits_on_words_are_edits_on_their_tokens(small_translator, trace):
-    """In the view of words, the row has the given shares."""
+def test_edit_of_a_word_applies_to_all_its_tokens(small_translator, trace):
+    """After merging tokens to words, the edited row has the requested shares."""
     rows = word_groups(trace.target_tokens, trace.target_text)
     columns = word_groups(trace.source_tokens, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)
@@ -131,15 +129,15 @@ def test_edits_on_words_are_edits_on_their_tokens(small_translator, trace):
     words = merge_words(after.cross, rows, columns)[1, 2]
     assert words[row, column] == pytest.approx(0.6, abs=1e-6)
     np.testing.assert_allclose(words.sum(axis=-1), 1, atol=1e-5)
-    # The others share the rest as before, separately for each token of the row.
+    # The other columns keep their proportions, separately for each token of the edited word.
     for position in rows[row]:
         old, new = (np.delete(each.cross[1, 2, position], columns[column]) for each in (trace, after))
         np.testing.assert_allclose(new / new.sum(), old / old.sum(), atol=1e-6)
-    # Nothing else of this layer changed.
+    # Other heads of the layer are unchanged.
     assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
 
 
-def test_even_row_covers_all_visible_tokens(small_translator, trace):
+def test_uniform_row_covers_all_visible_tokens(small_translator, trace):
     resolved = resolve(params("decoder.all.all.4~even", hidden_target=(1,)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     expected = np.broadcast_to([1 / 3, 0, 1 / 3, 1 / 3], (3, 4, 4))
@@ -168,7 +166,7 @@ def test_later_edit_of_a_row_replaces_an_earlier_one(trace):
         ("<b>", {}, "cannot be read"),
     ],
 )
-def test_impossible_edit_is_dropped_and_reported_in_one_sentence(trace, text, others, problem):
+def test_impossible_edit_is_dropped_and_reported(trace, text, others, problem):
     kept = "cross.1.1.2~1x100"
     resolved = resolve(params(f"{kept}_{text}" if text != "none" else kept, **others), trace)
     assert problem in resolved.problems[0] and len(resolved.problems) == 1
@@ -194,7 +192,7 @@ def test_erased_words_are_either_hidden_or_removed_from_the_text(trace):
     "text",
     ["encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none"],
 )
-def test_python_code_of_an_edit_gives_the_same_translation(small_translator, trace, text, monkeypatch, capsys):
+def test_generated_python_code_reproduces_the_edited_translation(small_translator, trace, text, monkeypatch, capsys):
     resolved = resolve(params(text, hidden_source=(1, 4)), trace)
     after = reread(small_translator, trace, resolved.interventions)
     found = continue_from(small_translator, trace, after)
@@ -206,7 +204,7 @@ def test_python_code_of_an_edit_gives_the_same_translation(small_translator, tra
     assert capsys.readouterr().out == f"{found.written.text}\n"
 
 
-def test_sentence_states_the_new_next_word(shipped):
+def test_caption_names_the_next_word_predicted_after_the_edit(shipped):
     trace = shipped.trace(EXAMPLES[0])
     changed = resolve(EditParams(edits=EditList((SECOND,))), trace).interventions
     found = continue_from(shipped, trace, reread(shipped, trace, changed))
@@ -221,13 +219,13 @@ def test_sentence_states_the_new_next_word(shipped):
     assert "stays **" in describe_next(same, shipped.tokenizer)
 
 
-def test_removed_and_added_words_are_marked():
+def test_removed_and_added_words_of_a_translation_are_marked():
     assert merged_words("die Straße nicht, weil", "die Straße, weil") == "die Straße :gray[~~nicht~~]\\, weil"
     assert merged_words("weil es zu", "weil Straße zu") == "weil :gray[~~es~~] :orange-background[**Straße**] zu"
     assert merged_words("a", "a") == "a" and merged_words("", "") == ""
 
 
-def test_kept_and_lost_words_ignore_punctuation():
-    assert kept_and_lost("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
-    assert kept_and_lost("a b", "a b.") == (2, []) and kept_and_lost("", "a") == (0, [])
+def test_comparison_of_kept_and_lost_words_ignores_punctuation():
+    assert count_kept_words("nicht, weil es zu müde war.", "nicht, weil zu schwer war") == (4, ["es", "müde"])
+    assert count_kept_words("a b", "a b.") == (2, []) and count_kept_words("", "a") == (0, [])
     assert "*b*" not in merged_words("*a*", "*b*").replace("**", "")

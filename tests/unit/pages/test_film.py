@@ -1,5 +1,3 @@
-"""Tests of the film's frames as the browser receives them, and of its file."""
-
 from __future__ import annotations
 
 import json
@@ -34,7 +32,7 @@ def film(small_translator):
     return frames_of(small_translator, "The old man reads a book.", 2)
 
 
-def test_film_cells_show_the_numbers_and_labels_of_tokens(film):
+def test_film_cells_show_token_labels_ids_and_weights(film):
     trace, frames = film
     for cell in frames["tokens"]["lines"][0]["cells"]:
         token = trace.source_tokens[int(cell["key"].removeprefix("source-"))]
@@ -46,7 +44,7 @@ def test_film_cells_show_the_numbers_and_labels_of_tokens(film):
         assert cell["tint"] == weight and cell["number"] == ("≈ 0" if weight < 0.005 else f"{weight:.2f}")
 
 
-def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
+def test_chosen_word_is_marked_in_every_film_frame(film):
     _, frames = film
     row, step = frames["weights"]["link"][2]["encoder_rows"], frames["mask"]["link"][2]["decoder_rows"]
     expected = {
@@ -61,7 +59,7 @@ def test_followed_word_is_marked_in_every_frame_of_its_sentence(film):
         assert [cell["key"] for cell in cells if cell.get("mark") == "chosen"] == [key], name
 
 
-def test_film_frame_of_the_mask_hides_later_tokens(film):
+def test_mask_frame_of_the_film_hides_later_tokens(film):
     trace, frames = film
     step = int(frames["mask"]["link"][2]["decoder_rows"])
     for cell in frames["mask"]["lines"][0]["cells"]:
@@ -69,7 +67,7 @@ def test_film_frame_of_the_mask_hides_later_tokens(film):
     assert f"{len(trace.target_tokens) - 1 - step} of {len(trace.target_tokens)} tokens" in frames["mask"]["says"]
 
 
-def test_film_names_normalised_sums_and_opposite_vectors_correctly(small_translator):
+def test_film_labels_embedding_norms_and_shows_negative_similarity(small_translator):
     trace, weights = small_translator.trace("The old man reads a book.", details=True), small_translator.weights()
     stream = trace.residual_stream("encoder").copy()
     stream[-1] = -stream[0]
@@ -83,7 +81,7 @@ def test_film_names_normalised_sums_and_opposite_vectors_correctly(small_transla
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_link_opens_its_page_at_what_the_frame_shows(film, name):
+def test_link_of_a_film_frame_opens_a_page_with_the_same_settings(film, name):
     _, page, changed = film[1][name]["link"]
     assert page in PAGES
     assert changed.keys() <= {cls.PREFIX + each.name for cls in Params.registered() for each in fields(cls)}

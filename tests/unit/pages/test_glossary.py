@@ -1,5 +1,3 @@
-"""Tests of the technical words of the app, and docs/glossary.md."""
-
 from __future__ import annotations
 
 import ast
@@ -18,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 TERMS = [term for group in glossary().groups.values() for term in group]
 
 
-def test_glossary_document_matches_the_glossary_file():
+def test_glossary_document_is_generated_from_the_glossary():
     written = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
 
@@ -31,23 +29,23 @@ def test_glossary_explains_each_word_once():
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_glossary_explanations_are_short_and_without_markup(term):
     assert term.text.endswith(".") and len(term.text.split()) <= 45
-    # The same text is a browser tooltip, which would show markup.
+    # A browser tooltip would show markup literally.
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
 def test_glossary_explanations_apply_to_every_model():
-    """An imported model reads and writes other languages, and has a vocabulary of another size."""
+    """An imported model has other languages and another vocabulary size."""
     for term in TERMS:
         assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
 
 
 def test_glossary_names_every_trace_array_in_other_libraries():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
-    assert len(described) == 17
+    assert len(described) == 19
     assert [array.name for array in glossary().arrays] == described
 
 
-def test_tooltip_names_its_words_only_if_it_explains_several():
+def test_tooltip_names_its_terms_only_if_it_explains_several():
     assert explain("token") == explain("subword")
     both = explain("nats", "token").split("\n\n")
     assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('token')}"]
@@ -55,14 +53,14 @@ def test_tooltip_names_its_words_only_if_it_explains_several():
         explain("attention spam")
 
 
-def test_technical_words_in_a_title_are_explained():
+def test_technical_terms_in_a_title_are_explained():
     assert explain_words_of("queries of a head") == explain("head", "query")
     assert explain_words_of("token embedding, scaled") == explain("token", "token embedding")
     assert explain_words_of("the rest") is None
 
 
-def test_every_word_that_a_page_asks_for_exists():
-    """A page that asks for an unknown word fails only when that part of it is drawn."""
+def test_every_term_that_a_page_explains_is_in_the_glossary():
+    """Otherwise, a page with an unknown term would fail only when the part with the term is shown."""
     asked = set()
     for path in (ROOT / "pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -73,7 +71,7 @@ def test_every_word_that_a_page_asks_for_exists():
 
 
 @pytest.mark.parametrize("entry", ["attention_browser/attention_browser", "decoding_steps/decoding_steps"])
-def test_component_includes_the_words_that_it_explains(entry):
+def test_component_script_includes_the_terms_that_it_explains(entry):
     source = script(entry)
     calls = (r'\bterm\("[^"]*"', r"\bexplained\(.*\)")
     used = {word for call in calls for word in re.findall(call + r', "([^"]+)"\)', source)}

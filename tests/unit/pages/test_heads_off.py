@@ -1,5 +1,3 @@
-"""Tests of the numbers and sentences of the "Switch heads off" page."""
-
 from __future__ import annotations
 
 import copy
@@ -17,32 +15,37 @@ from pages.ui.switch_heads_off.effect import (
     step_chart,
     step_table,
 )
-from pages.ui.switch_heads_off.importance import describe_importance, how_well, importance_table, what_is_written
+from pages.ui.switch_heads_off.importance import (
+    describe_correlation,
+    describe_importance,
+    describe_translation,
+    importance_table,
+)
 from pages.ui.switch_heads_off.removal import (
     GRADIENT,
     MEASURED,
-    can_go,
     describe_origin,
     describe_quality,
     describe_removal,
     quality_table,
+    removable_steps,
     removal_chart,
     removal_table,
 )
 from pages.ui.switch_heads_off.switches import picture
 from pages.ui.text.number_format import typeset
 from transformer.ablation.effect import effect_of
-from transformer.ablation.estimate import over_draws
+from transformer.ablation.estimate import mean_over_draws
 from transformer.ablation.importance import head_importance
 from transformer.ablation.removal import RemovalCurve
-from transformer.surveys.removal import Quality, RemovalQuality
+from transformer.measurements.removal import Quality, RemovalQuality
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_heads
 
 TEXT = "The old man reads a book."
 
 
-def test_address_restores_the_switches():
+def test_url_restores_the_switched_off_heads():
     params = OffParams(HeadSet((("cross", 0, 7), ("encoder", 2, 0))), 0.5, "mean", importance=True, removal=True)
     assert params.to_address() == {
         "off_heads": "cross.1.8-encoder.3.1",
@@ -73,7 +76,7 @@ def test_address_restores_the_switches():
         "cross.100.1",
     ],
 )
-def test_no_head_is_switched_off_by_default(value):
+def test_invalid_head_list_in_a_url_switches_no_head_off(value):
     assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
 
@@ -82,7 +85,7 @@ def test_too_few_or_too_many_draws_fall_back_to_the_default(value):
     assert OffParams.from_address({"off_mode": "resample", "off_draws": value}).draws == DEFAULT_DRAWS
 
 
-def test_all_heads_fit_into_an_address(small_config):
+def test_all_heads_of_the_model_fit_in_a_url(small_config):
     everything = HeadSet(
         tuple(
             (kind, layer, head) for kind in ("encoder", "decoder", "cross") for layer in range(6) for head in range(8)
@@ -107,7 +110,7 @@ def test_every_head_has_a_place_in_the_thumbnail_image():
     assert np.isnan(part[0, 4]) and np.isnan(found).sum() == 6
 
 
-def test_changed_words_are_marked_and_text_is_escaped():
+def test_changed_words_are_marked_and_markup_is_escaped():
     old, new = marked_words("Das Tier *überquerte* nicht", "Das Tier ging nicht mehr")
     assert old == r"Das Tier :orange-background[**\*überquerte\***] nicht"
     assert new == "Das Tier :orange-background[**ging**] nicht :orange-background[**mehr**]"
@@ -116,7 +119,7 @@ def test_changed_words_are_marked_and_text_is_escaped():
     assert marked_words("a b", "a b") == ("a b", "a b") and marked_words("", "x")[0] == ""
 
 
-def test_caption_names_the_switched_heads():
+def test_caption_names_the_heads_that_are_off():
     def named(*heads, **options):
         return changed_heads(Interventions(gates=dict.fromkeys(heads, options.pop("gate", 0.0)), **options))
 
@@ -132,7 +135,7 @@ def test_caption_names_the_switched_heads():
     assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 at a gate of 1.5"
 
 
-def test_effect_sentence_uses_the_measured_numbers(small_translator):
+def test_caption_states_the_measured_effect(small_translator):
     off = Interventions(gates={head: 0.0 for head in all_heads(small_translator.config) if head[0] == "cross"})
     effect = effect_of(small_translator, TEXT, off)
     table = step_table(effect)
@@ -150,13 +153,13 @@ def test_effect_sentence_uses_the_measured_numbers(small_translator):
     assert "Your own translation" in given and "from token" not in given
 
 
-def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
+def test_resample_ablation_caption_and_tables_state_the_measured_effect(small_translator):
     drawing = copy.copy(small_translator)
     traces = (small_translator.trace(text, "Ein Hund.", details=True) for text in ("I have a dream.", "A dog."))
     drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
-    says, change = describe_effect(effect, off, given=False), over_draws(effect.scores.change)
+    says, change = describe_effect(effect, off, given=False), mean_over_draws(effect.scores.change)
     assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
     assert f"{effect.change:+.2f} nats; 95% interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
@@ -164,7 +167,7 @@ def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
-    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
+    assert describe_translation(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
     ends = [
         layer
         for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
@@ -175,7 +178,7 @@ def test_resampling_text_and_tables_use_the_measured_numbers(small_translator):
     assert (found["low"] <= found["measured"]).all() and (found["measured"] <= found["high"]).all()
 
 
-def test_caption_names_the_most_and_least_important_heads(small_translator):
+def test_caption_names_the_most_important_head(small_translator):
     found = head_importance(small_translator, TEXT)
     table = importance_table(found)
     assert len(table) == len(all_heads(small_translator.config))
@@ -186,7 +189,7 @@ def test_caption_names_the_most_and_least_important_heads(small_translator):
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
     assert "nats. Without" in says
     assert "nats, and so on. Without" in describe_importance(found, small_translator.config, then=", and so on.")
-    assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
+    assert [describe_correlation(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order",
         "in much the same order",
         "in roughly the same order",
@@ -195,9 +198,11 @@ def test_caption_names_the_most_and_least_important_heads(small_translator):
     ]
 
 
-def test_translation_with_a_full_stop_gets_no_second_one(shipped):
+def test_quoted_translation_gets_no_second_full_stop(shipped):
     off = Interventions({("cross", 4, 5): 0.0})
-    written = what_is_written(effect_of(shipped, "The animal didn't cross the street because it was too tired.", off))
+    written = describe_translation(
+        effect_of(shipped, "The animal didn't cross the street because it was too tired.", off)
+    )
     assert written.replace("\\", "").endswith("war.”")
 
 
@@ -205,11 +210,11 @@ HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
 
 
 def test_removable_heads_are_counted_up_to_the_first_low_score():
-    assert can_go([1.0, 2.0, 0.9, 3.0], 1.0) == 1
-    assert can_go([1.0, 1.0, 1.0], 1.0) == 2 and can_go([1.0], 1.0) == 0
+    assert removable_steps([1.0, 2.0, 0.9, 3.0], 1.0) == 1
+    assert removable_steps([1.0, 1.0, 1.0], 1.0) == 2 and removable_steps([1.0], 1.0) == 0
 
 
-def test_removal_is_described_and_drawn_from_its_curves():
+def test_caption_and_chart_match_the_removal_curves():
     curves = {
         name: RemovalCurve(HEADS, "zero", np.array(values))
         for name, values in (
@@ -232,7 +237,7 @@ def test_removal_is_described_and_drawn_from_its_curves():
     assert {row["order"] for row in lines} == {MEASURED, GRADIENT}
 
 
-def test_recorded_scores_are_stated_and_survive_their_file():
+def test_recorded_removal_scores_are_described_and_survive_saving():
     scores = {
         "measured": (30.0, 28.0, 27.0, 1.0),
         "gradient": (30.0, 27.0, 26.9, 1.0),

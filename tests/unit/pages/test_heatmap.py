@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.charts.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import frame, numbered, visible_cells
+from pages.ui.charts.tables import frame, numbered_labels, visible_cells
 from pages.ui.charts.thumbnail import thumbnail
 from pages.ui.text.number_format import formatted, typeset
 from tests.ui.driver import written
@@ -49,7 +49,7 @@ def test_square_map_has_square_cells():
         assert drawn["width"] * size == drawn["height"] * 2 and drawn["autosize"] == "pad"
 
 
-def test_table_text_is_never_reversed_and_is_saved_as_typed():
+def test_displayed_table_replaces_direction_characters_but_keeps_its_data():
     table = pd.DataFrame({"text": ["1: The \u202ecat", "dog"], "value": [0.5, 1.0]})
     assert visible_cells(table).text.tolist() == ["1: The \ufffdcat", "dog"]
     assert visible_cells(table).value.tolist() == [0.5, 1.0] and table.text[0] == "1: The \u202ecat"
@@ -62,12 +62,12 @@ def test_every_colour_scale_has_fixed_limits(colours, least, most):
     np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
 
 
-def test_diverging_colours_follow_the_signs_of_the_numbers():
+def test_colour_scale_depends_on_the_signs_of_the_numbers():
     assert colours_of(np.array([[0.0, 1.0]])) == POSITIVE
     assert colours_of(np.array([[-1.0, 1.0]])) == colours_of(np.zeros((2, 2))) == SIGNED
 
 
-def test_heatmap_picture_has_every_cell():
+def test_heatmap_thumbnail_shows_every_cell():
     pixels = thumbnail(VALUES)
     assert pixels.dtype == np.uint8 and pixels.shape == (120, 510, 3)
     assert (pixels[60:, 170:340] == GREY).all() and not (pixels[:60] == GREY).all(axis=-1).any()
@@ -79,17 +79,17 @@ def test_heatmap_picture_has_every_cell():
     assert thumbnail(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
 
 
-def test_table_has_the_numbers_of_the_map():
+def test_heatmap_table_has_the_numbers_of_the_heatmap():
     table = frame(VALUES, ["a", "a"], None, corner="row")
     assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
     assert frame(VALUES[:1], None, UNTRUSTED, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
-    assert numbered(["x", "x"]) == ["1: x", "2: x"]
+    assert numbered_labels(["x", "x"]) == ["1: x", "2: x"]
 
 
 @pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
 @pytest.mark.parametrize("picked", [None, (1, 2)])
-def test_text_of_a_canvas_matrix_has_the_theme_colour(size, renderer, picked):
+def test_matrix_drawn_on_a_canvas_does_not_use_the_current_text_colour(size, renderer, picked):
     import altair as alt
 
     labels = [f"token {number}" for number in range(size)]
@@ -99,7 +99,7 @@ def test_text_of_a_canvas_matrix_has_the_theme_colour(size, renderer, picked):
         ).to_dict()
     )
     assert f'"renderer": "{renderer}"' in drawn
-    # A canvas has no current colour, so it would paint black, in the dark theme as well.
+    # A canvas does not know "currentColor" and would paint the text black, even in the dark theme.
     assert ("currentColor" in drawn) == (renderer == "svg")
 
 
@@ -115,7 +115,7 @@ def test_text_of_a_canvas_matrix_has_the_theme_colour(size, renderer, picked):
         (-0.0, 2, "0.00"),
     ],
 )
-def test_small_number_is_displayed_differently_from_zero(value, digits, text):
+def test_small_number_is_displayed_in_scientific_notation_not_as_zero(value, digits, text):
     assert formatted(value, digits) == text
 
 
@@ -144,7 +144,7 @@ def test_masked_cells_of_a_matrix_are_labelled_and_coloured():
 
 
 @pytest.mark.parametrize(("smallest", "digits"), [(0.25, 6), (4e-8, 8), (4e-10, 6), (0.0, 6)])
-def test_table_numbers_have_equal_decimals_and_only_tiny_ones_have_a_power(smallest, digits):
+def test_table_column_uses_fixed_decimals_except_for_tiny_numbers(smallest, digits):
     def page(smallest: float) -> None:
         import pandas as pd
 
@@ -164,7 +164,7 @@ def test_table_numbers_have_equal_decimals_and_only_tiny_ones_have_a_power(small
     assert ("e" in cells["weight"][1]) == (smallest == 4e-10) and cells["norm"][1] == f"{2.0:.{digits}f}"
 
 
-def test_table_too_large_to_typeset_has_powers_in_whole_columns_and_hyphens():
+def test_large_table_formats_whole_columns_in_scientific_notation():
     def page() -> None:
         import pandas as pd
 
@@ -180,7 +180,7 @@ def test_table_too_large_to_typeset_has_powers_in_whole_columns_and_hyphens():
     assert not node.proto.arrow_data.styler.display_values
 
 
-def test_table_shows_the_true_minus_sign_and_keeps_its_numbers():
+def test_table_displays_a_minus_sign_and_keeps_its_numbers():
     def page() -> None:
         import pandas as pd
 

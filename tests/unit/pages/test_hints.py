@@ -1,12 +1,17 @@
-"""Tests that an unusual sentence gets a hint, and an ordinary one does not."""
-
 from __future__ import annotations
 
 import json
 
 import pytest
 
-from pages.ui.text.hints import MISTAKES, USUAL_WORDS, rare_words, remarks, unknown_characters, unusual_spelling
+from pages.ui.text.hints import (
+    MISTAKES,
+    USUAL_WORDS,
+    describe_likely_errors,
+    rare_words,
+    unknown_characters,
+    unusual_spelling,
+)
 from transformer.decoding.texts import MAX_TOKENS
 from transformer.files.paths import ASSETS
 
@@ -14,7 +19,7 @@ EXAMPLES = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
 SENTENCES = (ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()
 
 
-# Sentences in which "it" is a noun that German calls "er" or "sie".
+# Sentences in which "it" stands for a noun whose German pronoun is "er" or "sie", not "es".
 NOT_ES = [
     "The animal didn't cross the street because it was too wide.",
     "The trophy didn't fit into the suitcase because it was too big.",
@@ -29,7 +34,7 @@ NOT_ES = [
 
 
 def hints(text):
-    return unusual_spelling(text) or remarks(text, "")
+    return unusual_spelling(text) or describe_likely_errors(text, "")
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
@@ -37,7 +42,7 @@ def test_example_sentences_get_no_hint(text):
     assert hints(text) == []
 
 
-def test_ordinary_english_is_never_called_another_language():
+def test_ordinary_english_is_never_taken_for_another_language():
     assert not [text for text in SENTENCES if any("English" in hint for hint in hints(text))]
 
 
@@ -55,13 +60,13 @@ def test_ordinary_english_is_never_called_another_language():
         ("Привіт, як справи?", "Ukrainian", "uk-en"),
     ],
 )
-def test_other_language_is_named_with_the_model_that_reads_it(text, named, folder):
+def test_hint_names_the_language_and_a_model_that_translates_it(text, named, folder):
     (hint,) = hints(text)
     assert f"looks like {named}" in hint and f"import Helsinki-NLP/opus-mt-{folder} --output models/{folder}`" in hint
 
 
 @pytest.mark.parametrize("text", ["la un el per un la", "Հայաստան"])
-def test_unknown_language_is_not_named(text):
+def test_hint_does_not_name_an_unknown_language(text):
     (hint,) = hints(text)
     assert "doesn't look like English" in hint
 
@@ -76,7 +81,7 @@ def test_unknown_language_is_not_named(text):
         (" ".join(["word"] * (USUAL_WORDS + 1)), f"{USUAL_WORDS + 1} words"),
     ],
 )
-def test_words_that_training_hardly_contained_are_named(text, word):
+def test_hint_names_features_that_are_rare_in_the_training_data(text, word):
     (hint,) = hints(text)
     assert word in hint
 
@@ -92,18 +97,18 @@ def test_words_that_training_hardly_contained_are_named(text, word):
         ("漢" * 30, "漢" * 24 + "…"),
     ],
 )
-def test_characters_without_a_token_are_named(shipped, text, named):
+def test_hint_names_characters_without_a_token(shipped, text, named):
     (warning,) = unknown_characters(text, shipped.tokenizer.encode_source(text), shipped.translate(text).text)
     assert f"no token for {named}. " in warning
 
 
-def test_characters_kept_in_the_translation_are_not_reported_as_lost(shipped):
+def test_characters_kept_in_the_translation_get_no_hint(shipped):
     tokens = shipped.tokenizer.encode_source("I see 🙂.")
     assert unknown_characters("I see 🙂.", tokens, "Ich sehe 🙂.") == []
     assert not [text for text in SENTENCES if unknown_characters(text, shipped.tokenizer.encode_source(text), "")]
 
 
-def test_hints_about_example_translations_are_true(shipped):
+def test_hints_about_mistranslated_examples_match_the_shipped_model(shipped):
     for text, wrong in MISTAKES:
         assert text in EXAMPLES and wrong in shipped.translate(text).text
     for text in NOT_ES:
@@ -127,7 +132,7 @@ def test_stated_word_limit_matches_ordinary_english(shipped):
         ("🙂 42", []),
     ],
 )
-def test_words_of_many_tokens_are_named(shipped, text, words):
+def test_words_split_into_many_tokens_count_as_rare(shipped, text, words):
     assert rare_words(text, shipped.tokenizer.encode_source(text)) == words
 
 
@@ -151,9 +156,9 @@ def test_no_word_of_ordinary_english_is_rare(shipped):
         "She remembers cold Decembers.",
     ],
 )
-def test_no_hint_appears_without_a_reason(text):
+def test_ordinary_text_gets_no_hint(text):
     assert hints(text) == []
 
 
-def test_hints_do_not_contain_the_text():
+def test_hints_do_not_quote_the_text():
     assert not [hint for hint in hints("Der <b>Hund</b> ist nicht " * 9) if "<b>" in hint or "Hund" in hint]

@@ -1,5 +1,3 @@
-"""Tests that runs of the model take place one at a time across all sessions."""
-
 from __future__ import annotations
 
 import gc
@@ -38,7 +36,7 @@ from transformer.values.run import Run
 from transformer.values.trace import KINDS, Trace
 from transformer.values.translation import TracedTranslation
 
-# Longer than any run here, so that a thread does not wait forever for a lock that is never released.
+# Seconds. Longer than any run, so that a lock that is never released fails the test instead of hanging it.
 PATIENCE = 60
 
 
@@ -50,7 +48,7 @@ class Watch:
         self.running: set[int] = set()
         self.most = 0
         self.calls: Counter[str] = Counter()
-        # This pause is long enough for any other thread to start a run too.
+        # Long enough for another thread to start a run, too.
         self.seconds = 0.02
 
     def over(self, run: Callable) -> Callable:
@@ -82,7 +80,7 @@ def watch(monkeypatch) -> Watch:
 
 @pytest.fixture
 def model(model_folder) -> Translator:
-    # The version is unique, because the cache outlives a test.
+    # A unique version, because the cache outlives the test.
     return Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
 
 
@@ -90,7 +88,7 @@ BARE = Interventions(decoder_mask=False)
 
 
 def asked(text: str) -> list[Run[Any]]:
-    """Make every run that a page may request for a text."""
+    """Return every kind of run that a page may request for a text."""
     return [
         TraceRun(text),
         TraceRun(text, "Ein Hund."),
@@ -103,9 +101,9 @@ def asked(text: str) -> list[Run[Any]]:
     ]
 
 
-def test_two_users_never_run_the_model_at_once(model, watch, monkeypatch):
-    # On a busy machine a run may take so long that it yields to others.
-    monkeypatch.setattr(turns, "SLICE", PATIENCE)
+def test_model_runs_of_several_users_never_overlap(model, watch, monkeypatch):
+    # On a busy machine, a run might otherwise take so long that it yields.
+    monkeypatch.setattr(turns, "TIME_SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
         answers: list[Future] = [people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)]
@@ -125,9 +123,7 @@ def test_failed_model_run_does_not_block_the_next_one(model):
 
 
 def test_many_concurrent_users_each_get_their_own_answer(model, watch):
-    """Answers equal those of single requests, bit for bit; a user who sends an empty text gets the error, whatever
-    others ask.
-    """
+    """Answers are bitwise identical to single requests. Only users with an empty text get an error."""
     texts = [f"{'old ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
     arrived = threading.Barrier(len(texts))
 
@@ -141,7 +137,7 @@ def test_many_concurrent_users_each_get_their_own_answer(model, watch):
     with ThreadPoolExecutor(max_workers=len(texts)) as people:
         answers = list(people.map(ask, texts, timeout=PATIENCE))
     assert watch.most == 1
-    # While the previous run continues, most users wait, and then get their answers together.
+    # Most users wait during the previous run, so their requests are batched.
     assert watch.calls["trace_together"] < len(texts) / 2
     watch.seconds = 0
     for text, answer in zip(texts, answers, strict=True):
@@ -199,9 +195,9 @@ def test_translation_does_not_wait_for_a_long_run(model, monkeypatch, run):
     ],
     ids=lambda run: type(run).__name__,
 )
-def test_long_run_at_the_model_yields_to_others(model, monkeypatch, run):
-    """It yields between two of its steps, which does not change its result."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+def test_long_model_run_yields_to_other_requests(model, monkeypatch, run):
+    """Yielding between two steps does not change the result."""
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     kind, runs = type(run), CachedRuns(model)
     compute = kind.compute
     order: list[str] = []
@@ -239,14 +235,14 @@ def test_long_run_at_the_model_yields_to_others(model, monkeypatch, run):
 
 
 def text_of(found: Any) -> str:
-    """Return the text that a run wrote."""
+    """Return the translation in the result of a run."""
     if isinstance(found, Effect):
         return found.free.target_text
     return found.translation.text if isinstance(found, TracedTranslation) else found.text
 
 
-def test_trace_is_computed_once(model, model_folder):
-    """The caller and the spelling of the options do not matter; another model has its own trace."""
+def test_equivalent_trace_requests_are_computed_once(model, model_folder):
+    """Equivalent options share a trace, but another model has its own."""
     run, runs = TraceRun("A dog."), CachedRuns(model)
     first = runs.get(run)
     twin = CachedRuns(Translator(load_checkpoint(model_folder), device="cpu", version=model.version))
@@ -258,7 +254,7 @@ def test_trace_is_computed_once(model, model_folder):
 
 
 @pytest.mark.parametrize("kind", ["language model", pytest.param("model of long texts", marks=pytest.mark.thorough)])
-def test_pages_are_drawn_while_a_model_loads(tiny_language_model, kind):
+def test_pages_are_rendered_while_a_model_loads(tiny_language_model, kind):
     MODELS.clear()
     LOADED.clear()
     begun = threading.Event()
@@ -283,16 +279,16 @@ def test_pages_are_drawn_while_a_model_loads(tiny_language_model, kind):
 
 
 @pytest.mark.thorough
-def test_loaded_model_leaves_cores_to_the_server_and_is_exempt_from_garbage_collection():
+def test_loaded_model_uses_one_thread_and_is_exempt_from_garbage_collection():
     MODELS.clear()
     gc.unfreeze()
     torch.set_num_threads(2)
     try:
         load_translator("cpu")
         assert torch.get_num_threads() == 1
-        # Every module and every parameter is frozen; objects of a session come later.
+        # All modules and parameters are frozen. Objects of sessions are created later.
         assert gc.get_freeze_count() > 100_000
     finally:
-        # Restores the state for the following tests.
+        # Restores the global state for other tests.
         gc.freeze()
         torch.set_num_threads(1)

@@ -13,10 +13,10 @@ from pages.ui.inside_a_layer.norm_and_residual import size_chart, size_table, sp
 from pages.ui.inside_a_layer.norm_diagram import diagram
 from pages.ui.inside_a_layer.stage_matrix import shape, sizes, stage_matrix, tokens_table
 from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
-from pages.ui.inside_a_layer.stages import SECTIONS, section_of, square
+from pages.ui.inside_a_layer.stages import SECTIONS, is_square, section_of
 from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.shapes import folded
+from pages.ui.text.shapes import split_formula
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
@@ -36,7 +36,7 @@ def test_every_stage_belongs_to_a_section_in_order(shaped_translator, shaped_tra
     assert list(dict.fromkeys(sections)) == list(SECTIONS)
 
 
-def test_drawing_of_a_stage_shows_its_tensor(shaped_translator, shaped_trace):
+def test_displayed_matrix_of_a_stage_matches_its_tensor(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights(), head=1):
         assert shape(stage, shaped_translator.config, shaped_trace).endswith(str(list(stage.array.shape)))
         if stage.array.dtype.kind == "i":
@@ -56,10 +56,10 @@ def test_drawing_of_a_stage_shows_its_tensor(shaped_translator, shaped_trace):
             np.testing.assert_array_equal(drawn.values, array)
         assert len(drawn.rows) == len(drawn.values)
         assert drawn.columns is None or len(drawn.columns) == drawn.values.shape[1]
-        assert folded(stage.formula).count("{") == folded(stage.formula).count("}")
+        assert split_formula(stage.formula).count("{") == split_formula(stage.formula).count("}")
 
 
-def test_every_stage_has_its_own_plain_sentence(shaped_translator, shaped_trace):
+def test_every_stage_has_its_own_explanation(shaped_translator, shaped_trace):
     config = shaped_translator.config
     said = {
         stage.key: plain_sentence(stage.key, sizes(config, shaped_trace), config.heads, LANGUAGES)
@@ -73,8 +73,8 @@ def test_every_stage_has_its_own_plain_sentence(shaped_translator, shaped_trace)
     assert f"cut into {tokens} tokens" in said["encoder.pieces"], "as the first page counts them"
 
 
-def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenizer):
-    """The shipped model has all kinds of stages except those of positions inside attention."""
+def test_every_explanation_belongs_to_a_stage(shipped, small_config, tokenizer):
+    """The shipped model has every kind of stage except those of relative positions."""
     others = [
         Translator(Checkpoint(build(replace(small_config, positions=kind)).eval(), tokenizer), device="cpu", version="")
         for kind in RELATIVE
@@ -89,14 +89,14 @@ def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenize
 
 
 @ONE_SHAPE
-def test_maps_of_tokens_by_tokens_are_square(shaped_translator, shaped_trace):
+def test_maps_between_tokens_are_square(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights()):
         last = stage.letters.rpartition(", ")[2]
-        assert square(stage) == (last in "ST"), stage.key
+        assert is_square(stage) == (last in "ST"), stage.key
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_on_the_page_match_the_model(shaped_translator, shaped_trace, kind):
+def test_displayed_attention_computation_matches_the_model(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     found = cell(shaped_trace, weights, kind, 1, 2, 3, 2)
     whole = contributions(shaped_trace, weights, kind, 1)
@@ -121,13 +121,13 @@ def test_sums_on_the_page_match_the_model(shaped_translator, shaped_trace, kind)
     assert terms["norm written"][2] == pytest.approx(np.linalg.norm(found.term))
 
 
-def test_worked_example_matches_its_computation():
+def test_worked_softmax_example_has_known_values():
     table = example_table(np.array([112.0, 96.0]), 8.0)
     assert table["÷ √K"][:2].tolist() == [14, 12]
     np.testing.assert_allclose(table["weight = exp ÷ sum"], [0.880797, 0.119203, 1], atol=1e-6)
 
 
-def test_page_explains_the_pinned_cell_or_the_strongest(copying_translator):
+def test_page_explains_the_pinned_cell_or_else_the_strongest_cell(copying_translator):
     trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
     row, column = picked_cell(trace, "encoder", AttentionParams())
@@ -156,7 +156,7 @@ def test_later_tokens_get_attention_without_the_mask(shaped_translator, shaped_t
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_norm_and_stream_equal_the_trace(shaped_translator, shaped_trace, stack):
+def test_displayed_norm_and_residual_stream_match_the_trace(shaped_translator, shaped_trace, stack):
     weights = shaped_translator.weights()
     found = sublayer(shaped_trace, weights, stack, 1, "feed_forward")
     table = spread_table(found, ["x"] * len(found.before))
@@ -172,7 +172,7 @@ def test_norm_and_stream_equal_the_trace(shaped_translator, shaped_trace, stack)
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_stage_drawings_are_valid(place):
+def test_residual_diagram_shows_the_norm_where_the_model_has_it(place):
     words = [row["word"] for table in diagram(place).to_dict()["datasets"].values() for row in table if "word" in row]
     assert {"x", "LayerNorm", "sub-layer", "+", "residual connection"} <= set(words)
     assert (words.index("LayerNorm") < words.index("sub-layer")) == (place == "pre")

@@ -1,5 +1,3 @@
-"""Tests of the sentence about the language model, partly from its card."""
-
 from __future__ import annotations
 
 import pytest
@@ -9,7 +7,7 @@ from transformer.checkpoints.model_texts import read_card
 from transformer.files.paths import LANGUAGE_MODEL
 
 
-def test_shipped_card_states_how_many_texts_were_read():
+def test_shipped_model_card_states_the_number_of_training_texts():
     found = TEXTS.search(read_card(LANGUAGE_MODEL))
     assert found and int(found[1].replace(",", "")) > 100_000
 
@@ -17,5 +15,5 @@ def test_shipped_card_states_how_many_texts_were_read():
 @pytest.mark.parametrize(
     "card", ["", "1 different texts", "1" * 500_000, "1" * 500_000 + " different texts"], ids=range(4)
 )
-def test_introduction_accepts_a_card_without_the_number_of_texts(card):
+def test_model_card_may_lack_the_number_of_training_texts(card):
     assert TEXTS.search(card) is None

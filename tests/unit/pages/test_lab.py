@@ -1,5 +1,3 @@
-"""Tests of the "Training lab" page: turns of trainings, messages to the browser, and recorded trainings."""
-
 from __future__ import annotations
 
 import gc
@@ -16,12 +14,12 @@ from pages.ui.training_lab.form import settings_of
 from pages.ui.training_lab.own_item import describe_answer
 from pages.ui.training_lab.payload import MAX_POINTS, film_payload, kind_labels, points
 from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
-from pages.ui.training_lab.shown import moments, newest, spectrum_words
+from pages.ui.training_lab.run_view import describe_latest_event, describe_spectrum, moments
 from pages.ui.training_lab.trainings import BrowserTab, Trainings
 from transformer.commands.tasks import parser
 from transformer.tasks.answer import answer, model_at
 from transformer.tasks.config import TaskConfig
-from transformer.tasks.events import GROKKING, SOLVED, Event, events
+from transformer.tasks.events import MIN_GROKKING_STEPS, MIN_MATCH, Event, events
 from transformer.tasks.registry import TASKS
 from transformer.tasks.spectrum import fourier_spectrum, largest
 from transformer.tasks.task import FIRST_ID
@@ -40,7 +38,7 @@ def run():
 
 
 class Clock:
-    """A clock whose seconds advance only when a test says so."""
+    """A clock that the test sets."""
 
     now = 0.0
 
@@ -52,15 +50,15 @@ def test_two_trainings_run_at_once_and_a_third_waits():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(max_active=2, patience=5.0, clock=clock)
     each = [trainings.begin(tab, SMALL) for tab in tabs]
-    assert not any(map(trainings.has_seat, each)), "none was started"
+    assert not any(map(trainings.is_active, each)), "none was started"
     for training in (each[2], each[0], each[3]):
         trainings.start(training)
-    assert [trainings.has_seat(training) for training in each] == [True, False, True, False]
-    # A user who pauses gives up the seat, and comes last on resuming.
+    assert [trainings.is_active(training) for training in each] == [True, False, True, False]
+    # A user who pauses gives up the seat, and joins the end of the queue on resuming.
     each[2].running = False
-    assert trainings.has_seat(each[3])
+    assert trainings.is_active(each[3])
     trainings.start(each[2])
-    assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
+    assert [trainings.is_active(training) for training in each] == [True, False, False, True]
 
 
 def test_training_pauses_when_its_page_is_left():
@@ -69,16 +67,16 @@ def test_training_pauses_when_its_page_is_left():
     first, second = (trainings.begin(tab, SMALL) for tab in (gone, here))
     trainings.start(first)
     trainings.start(second)
-    assert trainings.has_seat(first) and not trainings.has_seat(second)
+    assert trainings.is_active(first) and not trainings.is_active(second)
     clock.now = 4.0
-    assert not trainings.has_seat(second)
+    assert not trainings.is_active(second)
     clock.now = 6.0
-    assert trainings.has_seat(second), "nobody asked for the first one for six seconds"
+    assert trainings.is_active(second), "nobody asked for the first one for six seconds"
     back = trainings.of(gone)
     assert back is first and not back.running
 
 
-def test_training_is_dropped_with_its_session():
+def test_training_is_dropped_when_its_session_ends():
     trainings, tab = Trainings(), BrowserTab()
     trainings.begin(tab, SMALL)
     assert len(trainings._all) == 1
@@ -87,7 +85,7 @@ def test_training_is_dropped_with_its_session():
     assert len(trainings._all) == 0
 
 
-def test_unwatched_training_runs_are_dropped_for_new_ones():
+def test_idle_training_runs_are_dropped_for_new_ones():
     clock, tabs = Clock(), [BrowserTab() for _ in range(4)]
     trainings = Trainings(limit=2, clock=clock)
     trainings.start(trainings.begin(tabs[0], SMALL))
@@ -119,14 +117,14 @@ def test_browser_receives_every_weight_of_every_snapshot(run):
     assert header["heldOut"] == [round(snapshot.held_out_loss, 5) for snapshot in run.snapshots]
 
 
-def test_labels_name_the_tokens_read_and_predicted():
+def test_axis_labels_name_the_tokens_read_and_predicted():
     labels = kind_labels(("a", "b"), ("b", "a"), ("b", "a", "end"))
     assert labels["encoder"] == (["a", "b", "end"],) * 2
     assert labels["cross"] == (["in: start → out: b", "in: b → out: a", "in: a → out: end"], ["a", "b", "end"])
     assert labels["decoder"][1] == ["start", "b", "a"]
 
 
-def test_curves_of_a_long_training_are_averaged_before_sending():
+def test_loss_curve_of_a_long_training_is_averaged_before_sending():
     losses = np.random.default_rng(0).random(1_000).astype(np.float32)
     found = points(losses)
     assert len(found) == MAX_POINTS and points(losses[:0]) == []
@@ -135,17 +133,20 @@ def test_curves_of_a_long_training_are_averaged_before_sending():
     assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
 
 
-def test_lab_shows_the_chosen_heads_or_those_of_the_first_event(run):
+def test_lab_shows_the_chosen_heads_or_those_of_the_first_training_event(run):
     happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
     params = LabParams()
     assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
     chosen = replace(params, cross=1, encoder=8)
     assert shown_heads(run, happened, chosen) == {"encoder": (0, 1), "decoder": (0, 0), "cross": (0, 0)}
-    assert newest(run, happened, NEWEST) == "Step 6 of 6 · z" and newest(run, happened, 3) == "Step 2 of 6 · x"
-    assert newest(run, [], 0) == "Step 0 of 6"
+    assert (
+        describe_latest_event(run, happened, NEWEST) == "Step 6 of 6 · z"
+        and describe_latest_event(run, happened, 3) == "Step 2 of 6 · x"
+    )
+    assert describe_latest_event(run, [], 0) == "Step 0 of 6"
 
 
-def test_models_answer_states_whether_it_is_right(run):
+def test_caption_states_whether_the_model_answer_is_right(run):
     found = answer(SMALL, run.snapshots[-1], "abc")
     right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
     assert "with **abc**: :green-background[right]" in describe_answer(right, run, run.snapshots[-1])
@@ -159,14 +160,14 @@ def test_models_answer_states_whether_it_is_right(run):
     assert "with **nothing**" in describe_answer(nothing, run, run.snapshots[-1])
 
 
-def test_training_table_has_the_numbers_of_the_curves(run):
+def test_training_table_has_the_measurements_of_every_snapshot(run):
     table = moments(run)
     assert list(table["step"]) == [0, 2, 4, 6] and "diagonal, masked 2" in table and "mirror, masked 1" not in table
     np.testing.assert_allclose(table["exact match"], [snapshot.exact_match for snapshot in run.snapshots])
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_setting_within_its_limits_gives_a_valid_training(task):
+def test_every_setting_within_its_limits_gives_a_valid_training_configuration(task):
     for name in ("layers", "heads", "items", "steps", "warmup", "rate", "decay", "seed"):
         for value in LabParams.limits(name):
             for optimizer in ("adam", "adam-by-hand", "muon"):
@@ -202,28 +203,30 @@ def test_settings_of_a_recorded_training_reproduce_it(task):
 
 
 def test_recorded_modular_training_shows_grokking():
-    """The training items are known over 1,000 steps before the held-out ones, and few frequencies remain."""
+    """Training items are solved over 1,000 steps before held-out items, and few frequencies remain at the end."""
     run = recorded_run("modular")
-    learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= SOLVED)
-    found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= SOLVED)
-    assert found - learned > GROKKING
+    learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= MIN_MATCH)
+    found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= MIN_MATCH)
+    assert found - learned > MIN_GROKKING_STEPS
     says = f"grokking: the held-out items follow at step {found:,}, {found - learned:,} steps after the training items"
     assert says in [event.text for event in events(run)]
     (_, before), (frequencies, after) = (largest(run.snapshots[index].spectrum) for index in (0, -1))
     assert before < 0.25 and after > 0.45
-    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in spectrum_words(run)
+    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in describe_spectrum(
+        run
+    )
 
-    # The spectrum is that of the weights in the file.
+    # The recorded spectrum matches the recorded weights.
     last = run.snapshots[-1]
     embedding = model_at(run.config, last).target_embedding.weight[FIRST_ID : FIRST_ID + 59].detach().numpy()
     np.testing.assert_allclose(fourier_spectrum(embedding), last.spectrum, rtol=0.01, atol=0.01)
 
 
 def test_recorded_reversal_training_forms_a_mirror_head():
-    """The page promises this about the training that it opens with."""
+    """The page promises a mirror head for the training that it shows first."""
     found = events(recorded_run("reverse"))
     assert any(event.kind == "cross" and event.score == "mirror" for event in found)
 
 
-def test_task_without_a_recorded_training_has_none(tmp_path):
+def test_task_without_a_recorded_training_file_gives_none(tmp_path):
     assert recorded_run("copy", tmp_path) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.labels import column_labels, disambiguated, place_of, row_labels, titles
+from attention_atlas.browser.labels import column_labels, disambiguate, place_of, row_labels, titles
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.tokens import Token
 
@@ -12,18 +12,18 @@ def trace(small_translator):
     return small_translator.trace("The dog and the dog.", "Der Hund und der Hund.")
 
 
-def test_decoder_row_names_the_token_read_and_the_one_predicted(trace):
+def test_decoder_row_label_names_the_token_read_and_the_token_predicted(trace):
     axes = axes_of(trace, "decoder", words=True)
     rows = row_labels(axes)
     assert rows[0].startswith("in: <s> start → out: ") and rows[2].startswith("in: Hund → out: ")
     assert column_labels(axes)[:3] == ["<s> start", "Der", "Hund"]
-    # The predicted token is written as in the text.
+    # In the view of words, the predicted token is spelled as in the text, without "␣".
     assert rows[-1] == "in: . → out: </s> end" and not any("␣" in row for row in rows)
     assert all(row.split(" → out: ")[1].replace("…", "") in "Der Hund und der Hund. </s> end" for row in rows)
     assert row_labels(axes_of(trace, "decoder"))[0].startswith("in: <s> start → out: ␣")
 
 
-def test_dots_replace_the_letters_of_a_word_that_another_row_predicts(shipped):
+def test_ellipsis_replaces_letters_of_a_word_that_another_row_predicts(shipped):
     trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
     first = trace.predicted_tokens[3].text.removeprefix("▁")
     rest = "Schirmständer".removeprefix(first)
@@ -31,12 +31,12 @@ def test_dots_replace_the_letters_of_a_word_that_another_row_predicts(shipped):
     for kind in ("decoder", "cross"):
         rows = row_labels(axes_of(trace, kind, words=True))
         assert f"in: seinen → out: {first}…" in rows and f"in: Schirmständer → out: …{rest} gestern" in rows
-        # Punctuation ends a word, and is not part of it.
+        # Punctuation is a separate word.
         assert {"in: gestern → out: ,", "in: , → out: ja"} <= {*rows}
     assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
 
 
-def test_encoder_row_names_its_token(trace):
+def test_encoder_row_label_is_its_word(trace):
     axes = axes_of(trace, "encoder", words=True)
     assert row_labels(axes) == column_labels(axes) == ["The", "dog", "and", "the", "dog", ".", "</s> end"]
 
@@ -46,8 +46,8 @@ def test_axis_titles_state_the_direction_of_attention():
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
 
 
-def test_dots_replace_letters_of_the_same_word_only():
-    """In Japanese, the predicted token begins a word of its own; within "Python" it does not."""
+def test_ellipsis_never_spans_two_words():
+    """In the Japanese text, "は" is a word of its own, but "thon" continues the word "Python"."""
     text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
     tokens = tuple(Token(9, text[slice(*span)], span) for span in spans)
     groups = tuple((token,) for token in tokens[:3])
@@ -67,12 +67,12 @@ def test_dots_replace_letters_of_the_same_word_only():
     assert row_labels(axes) == ["in: 猫 → out: は", "in: は → out: Py…", "in: Py → out: …thon"]
 
 
-def test_equal_labels_are_numbered():
-    assert disambiguated(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
-    # A sentence omits the space before a word.
-    assert disambiguated(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
+def test_repeated_labels_are_numbered():
+    assert disambiguate(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
+    # "␣the" and "the" count as equal, because a caption omits the space.
+    assert disambiguate(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
 
 
-def test_sentence_gives_the_position_of_a_repeated_word():
+def test_text_gives_the_position_of_a_repeated_word():
     labels = ["␣the", "dog", "the", "The"]
     assert [place_of(labels, at) for at in range(4)] == [" (position 1)", "", " (position 3)", ""]

@@ -1,12 +1,10 @@
-"""Tests of the chart of a learning curve."""
-
 import numpy as np
 import pandas as pd
 
 from pages.ui.about.learning_curve import LOSS, learning_chart
 
 
-def test_unmeasured_values_are_not_drawn():
+def test_learning_curve_omits_missing_values():
     table = pd.DataFrame(
         {"step": [25, 50, 75], "training_loss": [9.0, 7.0, 6.0], "validation_loss": [np.nan, 7.5, np.nan]}
     )

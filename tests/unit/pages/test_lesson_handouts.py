@@ -1,13 +1,11 @@
-"""Tests that a lesson as a file is complete, and that a teacher's markup is escaped."""
-
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
-from pages.ui.lessons.handouts import lesson_file, printed, sheet
-from pages.ui.lessons.measured import measured_step
+from pages.ui.lessons.handouts import handout, lesson_file, worksheet
+from pages.ui.lessons.measured_step import measured_step
 from transformer.errors import LessonError
 from transformer.lessons.folders import lesson_files
 from transformer.lessons.lesson import read_lesson
@@ -20,8 +18,8 @@ def lesson():
     return read_lesson(lesson_files()["one_row"])
 
 
-def test_students_sheet_has_no_answer(shipped, lesson):
-    students, teachers = (sheet(lesson, shipped, answers=answers) for answers in (False, True))
+def test_student_worksheet_contains_no_answers(shipped, lesson):
+    students, teachers = (worksheet(lesson, shipped, answers=answers) for answers in (False, True))
     for step in lesson.steps:
         measured = measured_step(shipped, step)
         reveal = measured.plain(step.reveal)
@@ -39,7 +37,7 @@ def test_lesson_file_is_self_contained(shipped, lesson):
 def test_markup_in_a_lesson_is_escaped(shipped, lesson):
     steps = tuple(replace(step, look_for=UNTRUSTED) for step in lesson.steps)
     untrusted = replace(lesson, title=UNTRUSTED, summary=UNTRUSTED, steps=steps)
-    for text in (sheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
+    for text in (worksheet(untrusted, shipped, answers=True), lesson_file(untrusted, shipped)):
         assert UNTRUSTED not in text and "<img" not in text
     assert "<" not in measured_step(shipped, steps[0]).markdown(UNTRUSTED).replace("\\<", "")
 
@@ -48,14 +46,14 @@ def test_markup_in_a_lesson_is_escaped(shipped, lesson):
 @pytest.mark.parametrize(
     "write",
     [
-        lambda lesson, model: sheet(lesson, model, answers=False),
-        lambda lesson, model: sheet(lesson, model, answers=True),
+        lambda lesson, model: worksheet(lesson, model, answers=False),
+        lambda lesson, model: worksheet(lesson, model, answers=True),
         lesson_file,
     ],
     ids=["for students", "with answers", "all of it"],
 )
-def test_unmeasurable_step_is_named_on_the_paper(shipped, lesson, write, broken):
-    """The user would not see an error raised in a download."""
+def test_printed_lesson_names_the_step_that_cannot_be_measured(shipped, lesson, write, broken):
+    """The user would not see an exception that is raised while a download is built."""
     first, second, third, *others = lesson.steps
     changed = (
         replace(third, parameters={**third.parameters, "row": "<b>zebra"})
@@ -64,10 +62,10 @@ def test_unmeasurable_step_is_named_on_the_paper(shipped, lesson, write, broken)
     )
     damaged = replace(lesson, steps=(first, second, changed, *others))
     if broken == "figure" and write is not lesson_file:
-        assert printed(damaged, lambda: write(damaged, shipped)) == write(lesson, shipped), "a sheet has no figures"
+        assert handout(damaged, lambda: write(damaged, shipped)) == write(lesson, shipped), "a sheet has no figures"
         return
     with pytest.raises(LessonError, match="step 3: there is no word"):
         write(damaged, shipped)
-    text = printed(damaged, lambda: write(damaged, shipped))
+    text = handout(damaged, lambda: write(damaged, shipped))
     assert "This lesson cannot be printed: step 3: there is no word &#x27;&lt;b&gt;zebra&#x27; in" in text
     assert "<b>" not in text and lesson.title in text and text.endswith("</html>")

@@ -1,11 +1,9 @@
-"""Tests of long texts: the numbers and sentences of the page, without drawing it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pages.ui.long_texts.cost_words import concludes, describe_saving
-from pages.ui.long_texts.measuring import in_turns
+from pages.ui.long_texts.cost_words import conclusion, describe_saving
+from pages.ui.long_texts.local_costs import measure_in_turns
 from pages.ui.runs.inference import LONG_RUNS
 from transformer.language_modelling.cost import Cost
 
@@ -20,7 +18,7 @@ def test_cost_measurement_yields_to_other_users_between_steps():
             yield cost
 
     found = []
-    for cost in in_turns(measured()):
+    for cost in measure_in_turns(measured()):
         assert not LONG_RUNS._queue
         found.append(cost)
     assert found == costs and held == [True, True]
@@ -33,4 +31,4 @@ def test_page_describes_the_cost_of_full_attention_in_words():
     assert "compressed" not in said, "it was not measured at that length"
     assert "local attention takes as much (20 bytes)" in describe_saving(costs, "keys_and_values")
     assert "local attention takes 1.2 times that (40 ms)" in describe_saving(costs, "seconds")
-    assert "from the hardware" in concludes(costs, "seconds") and "hardware" not in concludes(costs, "weights")
+    assert "from the hardware" in conclusion(costs, "seconds") and "hardware" not in conclusion(costs, "weights")

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from attention_atlas.browser.token_labels import bare, entry_label, group_label, isolated, token_label, visible
+from attention_atlas.browser.token_labels import (
+    displayable,
+    entry_label,
+    group_label,
+    isolate,
+    label_without_space,
+    token_label,
+)
 from pages.ui.text.markup import markdown
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
 from transformer.values.tokens import Token
@@ -27,9 +34,9 @@ def test_markdown_shows_text_literally(text, shown):
     assert markdown(text) == shown
 
 
-def test_right_to_left_text_is_isolated():
-    assert isolated("dog, 12") == "dog, 12"
-    assert [isolated(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
+def test_right_to_left_text_is_wrapped_in_isolating_characters():
+    assert isolate("dog, 12") == "dog, 12"
+    assert [isolate(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
     assert markdown("*שלום*") == "\u2068\\*שלום\\*\u2069"
 
 
@@ -44,20 +51,20 @@ def test_right_to_left_text_is_isolated():
         ("שלום\u200f", "שלום\u200f"),
     ],
 )
-def test_labels_never_reverse_the_text_around_them(text, shown):
-    assert visible(text) == shown and visible(shown) == shown
+def test_direction_characters_in_a_label_cannot_reverse_other_text(text, shown):
+    assert displayable(text) == shown and displayable(shown) == shown
 
 
-def test_every_output_shows_invisible_direction_marks():
+def test_every_output_makes_direction_characters_visible():
     assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
-    assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
-    assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
+    assert isolate("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
+    assert markdown(isolate("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
     assert token_label(Token(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
     assert token_label(Token(9, "<0xE2>", (0, 1)), "\u202e") == "<0xE2>"
     assert group_label((Token(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
-def test_labels_of_tokens_are_readable():
+def test_token_labels_are_readable():
     assert token_label(Token(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
     assert token_label(Token(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
     assert token_label(Token(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
@@ -68,14 +75,14 @@ def test_labels_of_tokens_are_readable():
     assert token_label(Token(9, "<0x0D>", (0, 1)), "\r") == "<0x0D>"
 
 
-def test_label_of_a_word_shows_preceding_line_breaks():
+def test_word_label_shows_preceding_line_breaks():
     tokens = (Token(9, "<0x0A>", (3, 4)), Token(9, "<0x0A>", (4, 5)), Token(9, "It", (5, 7)))
     assert group_label(tokens, "sun\n\nIt", words=True) == "↵↵It"
     assert group_label(tokens[:2], "sun\n\nIt", words=True) == "↵↵"
-    assert bare("↵↵It") == "It"
+    assert label_without_space("↵↵It") == "It"
 
 
-def test_labels_of_the_vocabulary_are_readable(tokenizer):
+def test_vocabulary_entry_labels_are_readable(tokenizer):
     assert [entry_label(tokenizer, token) for token in (PAD, UNKNOWN, START, END)] == [
         "<pad> padding",
         "<unk>",
@@ -85,7 +92,7 @@ def test_labels_of_the_vocabulary_are_readable(tokenizer):
     assert entry_label(tokenizer, tokenizer.texts.index("▁")) == "␣"
 
 
-def test_labels_of_words_are_the_users_own_characters():
+def test_word_label_has_the_characters_of_the_text():
     word = (Token(9, "▁do", (1, 3)), Token(10, "n'", (3, 5)), Token(11, "t", (5, 6)))
     assert group_label(word, " don’t", words=True) == "don’t"
     assert group_label(word[:1], " don’t", words=False) == "␣do"

@@ -16,7 +16,7 @@ def trace(small_translator):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_matrix_cells_show_the_numbers_of_the_tensor(trace, kind):
+def test_matrix_cells_show_the_attention_weights_of_the_trace(trace, kind):
     view = view_of(trace, kind)
     table = cells(view, 1, 2)
     for row, column, weight in zip(table["row"], table["column"], table["weight"], strict=True):

@@ -1,5 +1,3 @@
-"""Tests of the table of methods on the "Decoding step by step" page."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -10,8 +8,8 @@ from transformer.values.decoding_settings import DecodingSettings
 TEXT = "I have a dream."
 
 
-def test_timings_of_methods_exclude_the_slow_first_call(small_translator):
-    """A process's first call is the slowest. Greedy decoding comes first, so it used to look slower than a beam."""
+def test_table_of_decoding_methods_does_not_depend_on_timings(small_translator):
+    """The first call in a process is the slowest, so greedy decoding, which comes first, used to look slow."""
     settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
     found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}
     slow = {name: replace(each, seconds=each.seconds + 5) for name, each in found.items()}

@@ -1,5 +1,3 @@
-"""Tests of the format of numbers in sentences, charts and tables."""
-
 from __future__ import annotations
 
 import pytest
@@ -17,12 +15,12 @@ from pages.ui.text.number_format import formatted, parameter_count, typeset
         (0.25, 6, "0.250000"),
     ],
 )
-def test_sentence_has_the_true_minus_sign(value, form, said):
-    """With a hyphen, a browser would break “4.1e-08” into two lines."""
+def test_displayed_number_has_a_typographic_minus_sign(value, form, said):
+    """A browser would break the line after the hyphen in “4.1e-08”."""
     assert typeset(value, form) == said
 
 
-def test_exported_numbers_have_a_hyphen_as_minus_sign():
+def test_exported_number_has_a_hyphen_as_minus_sign():
     assert (formatted(-0.5), formatted(-1e-7)) == ("-0.5000", "-1.0e-07")
 
 
@@ -30,5 +28,5 @@ def test_exported_numbers_have_a_hyphen_as_minus_sign():
     ("count", "said"),
     [(17_228_224, "17.2 million parameters"), (100_000, "0.1 million parameters"), (85_268, "85,268 parameters")],
 )
-def test_parameters_of_a_small_model_are_counted_in_units(count, said):
+def test_parameter_count_is_in_millions_except_for_small_models(count, said):
     assert parameter_count(count) == said

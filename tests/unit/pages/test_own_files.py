@@ -1,5 +1,3 @@
-"""Tests that valid attention files of users are read, and that all others are rejected."""
-
 from __future__ import annotations
 
 import io
@@ -28,7 +26,7 @@ def archive(trace, **others):
     return changed.getvalue()
 
 
-def test_file_written_by_show_is_read():
+def test_attention_file_saved_from_a_trace_is_read():
     given = made_up_trace(["I", "dr|eam"], ["Ich", "träume"])
     found = files.trace_of_file("a.npz", archive(given))
     assert (found.kinds, found.source_tokens, found.predicted_tokens) == (
@@ -53,7 +51,7 @@ def test_file_written_by_show_is_read():
         },
     ],
 )
-def test_json_file_accepts_the_arguments_of_from_attention(given):
+def test_json_file_accepts_the_arguments_of_trace_from_attention(given):
     assert files.trace_of_file("a.json", json.dumps(given).encode()).kinds == ("encoder",)
 
 
@@ -81,7 +79,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("name", HARM)
-def test_invalid_file_is_rejected_with_its_name(name):
+def test_error_about_an_invalid_attention_file_names_it(name):
     with pytest.raises(AttentionError, match=r"^a\.\w+"):
         files.trace_of_file(*HARM[name])
 
@@ -96,13 +94,13 @@ def test_decompression_bomb_is_not_unpacked():
         files.trace_of_file("a.npz", bomb.getvalue())
 
 
-def test_only_files_of_the_folder_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setenv(files.VARIABLE, str(tmp_path))
+def test_only_attention_files_in_the_folder_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setenv(files.FOLDER_VARIABLE, str(tmp_path))
     for name in ("b.npz", "a.json", "c.txt", ".hidden.npz", "<b>.npz"):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "d.npz").mkdir()
     assert files.names() == ["a.json", "b.npz"]
-    monkeypatch.setenv(files.VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv(files.FOLDER_VARIABLE, str(tmp_path / "none"))
     assert files.names() == []
     with pytest.raises(AttentionError, match="x.npz cannot be read"):
-        files.trace_in_folder("x.npz")
+        files.folder_trace("x.npz")

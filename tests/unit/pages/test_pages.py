@@ -1,5 +1,3 @@
-"""Tests of the registry of pages, and of everything derived from it."""
-
 from __future__ import annotations
 
 import re
@@ -18,13 +16,13 @@ def test_every_page_is_registered():
 
 
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - {"translate"}))
-def test_page_has_its_folder_and_the_functions_of_its_parts(name):
+def test_every_page_has_a_folder_and_a_function_for_each_part(name):
     page = PAGES[name]
     assert (ROOT / "pages" / "ui" / (page.folder or page.name)).is_dir()
     assert all(callable(page.function(part)) for part in page.parts)
 
 
-def test_readme_lists_the_registered_pages():
+def test_readme_lists_the_registered_pages_in_order():
     rows = [
         f"| {section if page == listed[0] else ''} | {page.title} | {page.shows} |".replace("|  |", "| |")
         for section, listed in sections().items()
@@ -36,7 +34,7 @@ def test_readme_lists_the_registered_pages():
     assert [row for row in table if row in rows] == rows, "README.md has its rows in another order than the menu"
 
 
-def test_every_part_of_a_page_has_an_address():
+def test_every_part_of_a_page_has_a_unique_path():
     assert len({place.path for place in PLACES}) == len(PLACES) > len(PAGES)
 
 

@@ -1,5 +1,3 @@
-"""Tests of the effect of one changed word."""
-
 from __future__ import annotations
 
 import pytest
@@ -7,28 +5,28 @@ import pytest
 from pages.ui.reading.pairs import (
     PAIRS,
     Pair,
+    describe_differences,
+    describe_looks,
+    describe_translations,
     largest_differences,
-    looks_from,
-    resolved,
-    translated,
-    translations_differ,
+    translation_of,
 )
 from transformer.analysis.heads.similarity import jensen_shannon
 from transformer.analysis.view import view_of
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_pair_differs_in_one_word_and_shares_its_subject(pair):
+def test_sentence_pair_differs_in_one_word_and_shares_its_chosen_word(pair):
     a, b = pair.a.split(), pair.b.split()
     assert len(a) == len(b) and sum(one != other for one, other in zip(a, b, strict=True)) == 1
     assert all(pair.word in [word.strip(".,") for word in words] for words in (a, b))
 
 
 def test_translations_are_compared_word_by_word():
-    assert translations_differ("Ich bin da.", "Ich bin da.") == "Both sentences have the same translation."
-    assert "**müde** / **breit**" in translations_differ("weil es müde war.", "weil es breit war.")
-    assert "**—** / **sehr**" in translations_differ("Es ist da.", "Es ist sehr da.")
-    assert r"\*" in translations_differ("a *x* b", "a y b"), "shown as itself"
+    assert describe_differences("Ich bin da.", "Ich bin da.") == "Both sentences have the same translation."
+    assert "**müde** / **breit**" in describe_differences("weil es müde war.", "weil es breit war.")
+    assert "**—** / **sehr**" in describe_differences("Es ist da.", "Es ist sehr da.")
+    assert r"\*" in describe_differences("a *x* b", "a y b"), "shown as itself"
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def made_up_pair(small_translator):
     return small_translator.trace("The old dog"), small_translator.trace("The old cat")
 
 
-def test_heads_that_look_most_differently_are_found(made_up_pair):
+def test_heads_whose_attention_differs_most_are_listed_first(made_up_pair):
     listed = largest_differences(*made_up_pair)
     assert listed and [each.nats for each in listed] == sorted((each.nats for each in listed), reverse=True)
     for each in listed:
@@ -45,32 +43,32 @@ def test_heads_that_look_most_differently_are_found(made_up_pair):
     assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
 
 
-def test_comparison_excludes_maps_of_different_sizes(small_translator):
+def test_head_comparison_excludes_maps_of_different_sizes(small_translator):
     listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
     assert "encoder" not in {each.kind for each in listed}
 
 
-def test_translation_of_a_word_is_aligned_by_the_mean_head(shipped):
+def test_translation_of_a_word_is_found_by_mean_cross_attention(shipped):
     trace = shipped.trace("I have a dream.")
-    assert translated(trace, "dream") == "Traum"
-    assert translated(trace, "nightmare") is None
+    assert translation_of(trace, "dream") == "Traum"
+    assert translation_of(trace, "nightmare") is None
 
 
-def test_page_says_whether_the_translation_resolves_an_ambiguous_word(shipped):
+def test_page_states_whether_the_translation_resolves_an_ambiguous_word(shipped):
     same = shipped.trace("I have a dream.")
-    said = resolved(Pair("x", "", "", "dream"), same, same)
+    said = describe_translations(Pair("x", "", "", "dream"), same, same)
     assert "**Traum** both times" in said and "does not show" in said
-    assert "No translated word" in resolved(Pair("x", "", "", "cat"), same, same)
+    assert "No translated word" in describe_translations(Pair("x", "", "", "cat"), same, same)
     other = shipped.trace("You have a dream.")
-    first, second = (translated(trace, "have") for trace in (same, other))
-    said = resolved(Pair("x", "", "", "have"), same, other)
+    first, second = (translation_of(trace, "have") for trace in (same, other))
+    said = describe_translations(Pair("x", "", "", "have"), same, other)
     assert first != second and f"**{first}** in A and **{second}** in B" in said
 
 
-def test_page_states_where_a_word_looks_in_both_sentences(shipped):
+def test_page_states_where_a_word_attends_in_both_sentences(shipped):
     pair = PAIRS[0]
     views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
-    said = looks_from("it", views, 5, 0)
+    said = describe_looks("it", views, 5, 0)
     for view in views.values():
         assert f"({view.weights[5, 0, pair.a.split().index('it')].max():.2f})" in said
-    assert looks_from("nowhere", views, 5, 0) == ""
+    assert describe_looks("nowhere", views, 5, 0) == ""

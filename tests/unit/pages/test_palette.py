@@ -19,18 +19,18 @@ def rgb(colour: str) -> list[int]:
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
 
 
-def test_available_palettes_can_be_chosen():
+def test_every_palette_can_be_chosen():
     assert list(PALETTES) == list(PALETTE["sequential"])
     assert script("attention_browser/attention_browser").count("const PALETTE = ") == 1
 
 
-def test_ends_and_middle_of_both_scales_are_known():
+def test_ends_and_middle_of_both_colour_scales_are_known():
     assert pixels(np.array([0.0, 1.0]), VIRIDIS).tolist() == [rgb("#440154"), rgb("#fde725")]
     assert pixels(np.array([0.0, 0.5, 1.0]), DIVERGING).tolist() == [rgb("#2166ac"), rgb("#f7f7f7"), rgb("#b2182b")]
     assert shades(3) == ["#440154", "#22908c", "#fde725"]
 
 
-def test_altair_plotly_and_thumbnails_have_the_same_colours():
+def test_altair_plotly_and_thumbnails_use_the_same_colours():
     scale = diverging(2.0).to_dict()
     assert (scale["domain"][0], scale["domain"][3], scale["domain"][-1]) == (-2.0, 0.0, 2.0)
     assert scale["range"] == DIVERGING and sequential().to_dict()["range"] == VIRIDIS
@@ -46,7 +46,7 @@ def test_altair_plotly_and_thumbnails_have_the_same_colours():
     ]
 
 
-def test_map_as_a_file_has_the_colours_of_the_scale():
+def test_saved_map_image_has_the_colours_of_the_scale():
     weights = np.array([np.linspace(0, 1, 1_000), np.full(1_000, np.nan)])
     png = base64.b64decode(data_uri(weights).partition(",")[2])
     found = np.array(Image.open(io.BytesIO(png)).convert("RGB"), dtype=int)

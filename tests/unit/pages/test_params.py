@@ -64,24 +64,24 @@ INVALID_VALUES = [
 ]
 
 ADDRESSED = Params.registered()
-# Parameters that take any text.
+# Fields that accept any text.
 TYPED = ("text", "first", "second", "sentences")
 
 
-def test_every_page_has_its_own_parameter_names():
+def test_url_parameter_names_are_unique():
     names = [cls.PREFIX + field.name for cls in ADDRESSED for field in fields(cls)]
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: type(other).__name__)
-def test_address_restores_the_parameters(other):
+def test_url_restores_the_parameters(other):
     written = other.to_address()
     assert type(other).from_address(written) == other
     assert all(type(value) is str and name.startswith(other.PREFIX) for name, value in written.items())
 
 
 @pytest.mark.parametrize("number", [1e-6, 0.00001, 0.000123, 0.1, 2.5])
-def test_very_small_number_survives_an_address(number):
+def test_very_small_number_survives_in_a_url(number):
     for cls, each in [(page, each) for page in ADDRESSED for each in fields(page)]:
         lowest, highest = cls.limits(each.name)
         if isinstance(each.default, float) and lowest <= number <= highest:
@@ -91,34 +91,34 @@ def test_very_small_number_survives_an_address(number):
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_default_value_is_omitted_from_the_address(cls):
+def test_default_values_are_omitted_from_the_url(cls):
     assert cls().to_address() == {} and cls.from_address({}) == cls()
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
-def test_invalid_value_falls_back_to_the_default(cls):
+def test_invalid_url_value_falls_back_to_the_default(cls):
     first = cls()
     for value, field in product(INVALID_VALUES, fields(cls)):
         read = cls.from_address({cls.PREFIX + each.name: value for each in fields(cls)})
         if field.name in ("stage", "metric") and re.fullmatch("[a-z_.]{1,60}", value):
-            # The valid stages and metrics depend on the model; the page falls back to the first.
+            # Valid stages and metrics depend on the model, so the page checks them.
             continue
         if cls is LabParams and field.name == "item" and re.fullmatch("[a-p]{1,40}", value):
-            # Letters that the text of a task may contain.
+            # These letters are valid in a task item.
             continue
         if cls in (LanguageModelParams, LongTextsParams, ListParams) and field.name in TYPED:
-            # Any text may be typed.
+            # Any text is valid.
             assert getattr(read, field.name) == value
             continue
         if cls is PatchParams and field.name == "other":
-            # Any sentence may be typed.
+            # Any sentence is valid.
             continue
         names = FILE if cls is OwnParams else f"{UNTRAINED}|{NAME.pattern}"
         if field.name in ("model", "other", "file") and re.fullmatch(names, value):
-            # Any folder may have this name; the page reports a missing one.
+            # Any name is valid. The page reports a missing folder or file.
             continue
         if cls is EditParams and field.name == "edits":
-            # The page reports what it dropped.
+            # Invalid edits are dropped, and the page reports them.
             assert read.edits.unreadable and not read.edits.edits
             continue
         assert getattr(read, field.name) == getattr(first, field.name), (field.name, value)
@@ -143,8 +143,8 @@ def test_invalid_value_falls_back_to_the_default(cls):
         (DecodingParams, {"forced": [1] * 1001}),
     ],
 )
-def test_invalid_browser_state_falls_back_to_defaults(cls, value):
-    """tests/unit/robustness/test_any_address.py checks the limits for any message to any page."""
+def test_invalid_browser_message_falls_back_to_defaults(cls, value):
+    """See tests/unit/robustness/test_any_address.py for arbitrary messages to all pages."""
     assert cls.from_browser(value) == cls()
 
 
@@ -170,7 +170,7 @@ def test_curves_beyond_the_model_width_are_omitted():
     assert PositionsParams.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
 
 
-def test_widget_values_are_validated_like_addresses():
+def test_widget_values_are_validated_like_url_values():
     assert PositionsParams.checked("dimensions", ["0", "63"]) == (0, 63)
     assert PositionsParams.checked("dimensions", [0, 63]) == (0, 63)
     assert PositionsParams.checked("length", 30) == 30 and PositionsParams.checked("length", 10_000) is None
@@ -180,7 +180,7 @@ def test_widget_values_are_validated_like_addresses():
 
 
 def test_parameter_counts_of_the_base_model_match_the_paper():
-    """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared tokens of 512."""
+    """18,914,304 in the encoder, 25,224,192 in the decoder, and a shared embedding of 37,000 x 512."""
     config = ArchitectureParams().config()
     table = parameter_table(config)
     assert sum(count for part, count in table if part.startswith("encoder")) == 18_914_304
@@ -189,7 +189,7 @@ def test_parameter_counts_of_the_base_model_match_the_paper():
     assert ArchitectureParams.of(replace(config, dropout=0.3)) == ArchitectureParams()
 
 
-def test_contradictory_architecture_values_are_reported():
+def test_contradictory_architecture_settings_raise_an_error():
     with pytest.raises(ValueError, match="512 is not a multiple of 7"):
         ArchitectureParams(heads=7).config()
 
@@ -210,25 +210,25 @@ def test_contradictory_architecture_values_are_reported():
         ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
     ],
 )
-def test_address_with_an_old_parameter_name_is_read(address, now):
+def test_url_with_an_old_parameter_name_is_still_read(address, now):
     assert type(now).from_address(address) == now
     assert type(now).from_address(now.to_address()) == now
 
 
 def test_parameters_of_a_new_page_are_registered_automatically():
-    """A module in the folder of parameters is imported, and its parameters join the address."""
+    """Importing a module that defines parameters adds them to the URL."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
 
 
-def test_text_too_long_for_the_model_stays_in_the_address():
+def test_text_too_long_for_the_model_stays_in_the_url():
     typed = "word " * 1000
     state = State(text="A dog.").with_params(LanguageModelParams(text=typed, part="steps"))
     assert State.from_address(state.to_address()) == state
 
 
 @pytest.mark.parametrize("letters", ["word ", "語", "🙂", "e\u0301 ", "%"])
-def test_text_too_long_for_an_address_is_truncated(letters):
+def test_text_too_long_for_a_url_is_truncated(letters):
     typed, other = letters * 30_000, letters * 20_000
     state = State(text="A dog.", target=other).with_params(LanguageModelParams(text=typed, first="Ein Hund."))
     address = state.to_address()

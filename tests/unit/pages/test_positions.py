@@ -7,13 +7,13 @@ from pages.ui.positional_encoding.addition import norm_chart, norm_table
 from pages.ui.positional_encoding.alternatives import learned_products
 from pages.ui.positional_encoding.curves import curves, wave_table
 from pages.ui.positional_encoding.shuffle import moved_tokens, shuffle
-from pages.ui.positional_encoding.shuffled import WITHOUT, times
+from pages.ui.positional_encoding.shuffled_text import NO_POSITIONS, describe_ratio
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
 from transformer.model.sinusoids import sinusoids
 
 
-def test_position_curves_equal_the_encoding():
+def test_position_curves_match_the_positional_encoding():
     table = sinusoids(100, 20)[:, 4:8]
     figure = curves(table, [4, 5, 6, 7], [2, 3], 1.0)
     assert {line.x0 for line in figure.data} == {1}, "positions count from 1"
@@ -23,7 +23,7 @@ def test_position_curves_equal_the_encoding():
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 3]
 
 
-def test_caption_names_the_wavelengths():
+def test_table_lists_wavelengths_and_functions_of_dimensions():
     table = wave_table(512, [0, 1, 510, 511])
     np.testing.assert_allclose(table["wavelength, positions"], [2 * np.pi, 2 * np.pi, 60_611.4, 60_611.4], rtol=1e-5)
     assert table["function"].iloc[3] == "cos(pos · 10000^(−510/512))"
@@ -33,7 +33,7 @@ def test_caption_names_the_wavelengths():
 @pytest.mark.parametrize(
     "text", ["a b", "I have a dream.", " tabs\tand\nlines ", "<b>x</b> **y** שלום 🙂", "dog dog cat"]
 )
-def test_shuffle_keeps_the_words_and_changes_their_order(text, seed):
+def test_shuffling_keeps_the_words_and_changes_their_order(text, seed):
     found = shuffle(text, seed)
     words = text.split()
     assert sorted(found.text.split()) == sorted(words) and found.text.split() != words
@@ -49,7 +49,7 @@ def test_text_with_only_one_order_is_not_shuffled(text):
 def test_shuffled_sentence_has_shuffled_attention_without_positions(small_translator):
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
-    before, after = (small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text))
+    before, after = (small_translator.trace(each, interventions=NO_POSITIONS) for each in (text, mixed.text))
     words = word_groups(before.source_tokens, text)
     moved = moved_tokens(before.source_tokens, after.source_tokens, words, mixed.order)
     assert sorted(moved) == list(range(len(before.source_tokens)))
@@ -57,9 +57,13 @@ def test_shuffled_sentence_has_shuffled_attention_without_positions(small_transl
     assert moved_tokens(before.source_tokens[1:], after.source_tokens, words, mixed.order) is None
 
 
-def test_huge_factor_is_written_as_a_power_of_ten():
-    assert [times(np.log(factor)) for factor in (1.5, 20, 9_000)] == ["1.5 times", "20.0 times", "9000.0 times"]
-    assert times(40.7) == "about 10¹⁸ times"
+def test_large_factor_is_written_as_a_power_of_ten():
+    assert [describe_ratio(np.log(factor)) for factor in (1.5, 20, 9_000)] == [
+        "1.5 times",
+        "20.0 times",
+        "9000.0 times",
+    ]
+    assert describe_ratio(40.7) == "about 10¹⁸ times"
 
 
 def test_learned_positions_come_from_the_model(shaped_translator):
@@ -74,7 +78,7 @@ def test_learned_positions_come_from_the_model(shaped_translator):
     np.testing.assert_allclose(learned_products(config, weights, 5), found[:5, :5])
 
 
-def test_norms_equal_those_of_the_trace(small_translator):
+def test_displayed_embedding_norms_match_the_trace(small_translator):
     trace = small_translator.trace("A dog.", details=True)
     text = embedded_text(trace, small_translator.weights(), "encoder")
     labels = [f"<b>{number}" for number in range(len(text.ids))]

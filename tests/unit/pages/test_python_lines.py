@@ -1,5 +1,3 @@
-"""Tests that the Python code on a page computes what the page shows."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,13 +7,13 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.measured.over_mine import head_table
+from pages.ui.measurements.own_sentences import head_table
 from pages.ui.text.python_lines import effect_lines, effects_lines, head_lines, importance_lines
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.analysis.view import view_of
 from transformer.files.paths import MODEL
-from transformer.surveys.effects import measure_effects
+from transformer.measurements.effects import measure_effects
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 
@@ -43,7 +41,9 @@ def run(small_translator, monkeypatch, tmp_path):
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_code_of_one_head_gives_the_displayed_map(small_translator, run, tmp_path, kind, words, special, target):
+def test_python_code_of_a_head_reproduces_the_displayed_map(
+    small_translator, run, tmp_path, kind, words, special, target
+):
     trace = small_translator.trace(TEXT, target)
     lines = head_lines(trace, kind, 1, 0, folder=MODEL, given=target is not None, words=words, special=special)
     shown = view_of(trace, kind, words=words, special=special).weights[1, 0]
@@ -52,13 +52,13 @@ def test_code_of_one_head_gives_the_displayed_map(small_translator, run, tmp_pat
     assert np.array_equal(written.astype(np.float32), shown), "no digit is lost"
 
 
-def test_python_lines_for_a_token_map_use_the_trace_array():
+def test_python_code_of_a_token_map_reads_the_trace_array():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     lines = head_lines(trace, "cross", 1, 0, folder=None, given=False, words=False, special=True)
     assert "weights = trace.cross[1, 0]" in lines and "view_of" not in lines
 
 
-def test_code_loads_the_displayed_model():
+def test_python_code_loads_the_displayed_model():
     trace, folder = SimpleNamespace(source_text=TEXT, target_text=""), Path("models") / "it's another"
     changed = Interventions({("cross", 1, 0): 0.0})
     for lines in (
@@ -71,7 +71,7 @@ def test_code_loads_the_displayed_model():
 
 
 @pytest.mark.parametrize("mode", ["zero", pytest.param("uniform", marks=pytest.mark.thorough)])
-def test_code_of_head_importance_gives_the_displayed_numbers(small_translator, run, mode, target):
+def test_python_code_of_head_importance_reproduces_the_displayed_numbers(small_translator, run, mode, target):
     trace, given = small_translator.trace(TEXT, target), target is not None
     changed = Interventions({("cross", 1, 0): 0.0, ("encoder", 0, 1): 0.25}, mode)
     expected = effect_of(small_translator, TEXT, changed, target)
@@ -85,7 +85,7 @@ def test_code_of_head_importance_gives_the_displayed_numbers(small_translator, r
         assert np.array_equal(found.estimated[kind], importance.estimated[kind])
 
 
-def test_python_lines_for_resampling_contain_seed_and_draws():
+def test_python_code_of_resample_ablation_contains_seed_and_draws():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     changed = Interventions({("cross", 1, 0): 0.0}, "resample", seed=7)
     lines = effect_lines(trace, changed, folder=None, given=False, draws=9)
@@ -94,7 +94,7 @@ def test_python_lines_for_resampling_contain_seed_and_draws():
     assert "mode='resample', seed=7, draws=9)" in lines
 
 
-def test_code_of_many_sentences_gives_the_displayed_table(small_translator, run, capsys):
+def test_python_code_of_many_sentences_reproduces_the_displayed_table(small_translator, run, capsys):
     sentences = [TEXT, "A dog."]
     found = run(effects_lines(sentences, "off", "uniform", folder=None))["found"]
     shown = head_table(measure_effects(small_translator, sentences, mode="uniform"), "off")

@@ -1,5 +1,3 @@
-"""Tests of the QR code of a page: its content, and whether phones can reach its address."""
-
 from __future__ import annotations
 
 import base64
@@ -16,7 +14,7 @@ PAGES = ("translate", "cross_attention", "decoding")
 TEXT = "It was “too” wide & höher – 100 %."
 
 
-def test_address_in_the_qr_code_begins_with_that_of_the_browser():
+def test_url_in_the_qr_code_starts_with_the_url_in_the_browser():
     whole = full_address("http://192.168.1.20:8501/", "cross_attention", {"text": TEXT, "layer": "5"}, PAGES)
     assert whole == (
         "http://192.168.1.20:8501/cross_attention?text=It+was+%E2%80%9Ctoo%E2%80%9D+wide+%26+h%C3%B6her+%E2%80%93+"
@@ -30,25 +28,25 @@ def test_address_in_the_qr_code_begins_with_that_of_the_browser():
 @pytest.mark.parametrize(
     "open_page", ["cross_attention", "cross_attention/", "decoding", "cross_attention?text=x&layer=5"]
 )
-def test_base_path_of_the_app_excludes_the_open_page(open_page):
+def test_base_url_of_the_app_excludes_the_open_page(open_page):
     for base in ("http://192.168.1.20:8501/", "https://example.org/decoding_atlas/"):
         assert full_address(base + open_page, "decoding", {"text": "x"}, PAGES) == base + "decoding?text=x"
         assert full_address(base + open_page, "", {"text": "x"}, PAGES) == base + "?text=x"
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "0.0.0.0", "me.localhost"])
-def test_address_that_phones_cannot_reach_gets_advice(host):
+def test_url_that_phones_cannot_reach_gets_advice(host):
     said = local_only(f"http://{host}:8502/?text=x")
     assert "--lecture --server.port 8502”" in said and host.strip("[]") in said
     assert "--lecture”" in local_only(f"http://{host}:8501/?text=x")
 
 
 @pytest.mark.parametrize("host", ["192.168.1.20", "atlas.example.org", "laptop.local", "[fe80::1]", "localhost.de"])
-def test_reachable_address_gets_no_warning(host):
+def test_reachable_url_gets_no_warning(host):
     assert local_only(f"http://{host}:8501/?text=x") == ""
 
 
-def test_qr_image_encodes_the_address():
+def test_qr_code_encodes_the_url():
     address = "http://192.168.1.20:8501/cross_attention?text=x"
     image = qr_code(address)
     assert image is not None and image.startswith("data:image/svg+xml")
@@ -62,5 +60,5 @@ def test_qr_image_encodes_the_address():
     assert dark == modules
 
 
-def test_address_too_long_for_a_qr_code_gets_no_code():
+def test_url_too_long_for_a_qr_code_gets_no_code():
     assert qr_code("http://x/?text=" + "x" * 3_000) is None

@@ -1,5 +1,3 @@
-"""Tests that records of other versions are rejected, and that their pages work without them."""
-
 from __future__ import annotations
 
 import json
@@ -8,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pages.ui.measured.recorded import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
+from pages.ui.measurements.recordings import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
 from transformer.analysis.heads.statistics import Statistics
 
 
@@ -27,7 +25,7 @@ RECORDINGS: dict[str, Recording[Any]] = {
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_shipped_records_survive_reading_and_writing(name):
+def test_shipped_recordings_survive_reading_and_writing(name):
     text = written(RECORDINGS[name])
     assert json.loads(RECORDINGS[name].read(text).to_json()) == json.loads(text)
 
@@ -45,7 +43,7 @@ def test_shipped_records_survive_reading_and_writing(name):
         ("importance", ["kinds", "cross"], {}),
     ],
 )
-def test_record_from_another_version_is_rejected_and_its_page_works_without(tmp_path, name, way, value):
+def test_recording_from_another_version_is_rejected_and_ignored_by_pages(tmp_path, name, way, value):
     recording = RECORDINGS[name]
     document = json.loads(written(recording))
     *parents, key = way
@@ -60,7 +58,7 @@ def test_record_from_another_version_is_rejected_and_its_page_works_without(tmp_
     assert read_record(tmp_path / "record.json", recording.read) is None
 
 
-def test_record_may_lack_new_metrics_but_not_those_that_name_heads():
+def test_recording_may_lack_new_metrics_but_not_those_that_name_heads():
     document = json.loads(written(STATISTICS))
     encoder = document["kinds"]["encoder"]["values"]
     encoder.pop("entropy")

@@ -1,4 +1,4 @@
-"""Tests that tables as files have every number unchanged and no text that a spreadsheet would compute."""
+"""Tests that saved tables keep every number and contain no text that a spreadsheet would run as a formula."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import io
 import pandas as pd
 import pytest
 
-from pages.ui.charts.saving import csv_text
-from transformer.files.csv_cells import harmless
+from pages.ui.charts.downloads import csv_text
+from transformer.files.csv_cells import escaped
 
 FORMULAS = [
     "=1+2",
@@ -36,9 +36,9 @@ def test_csv_text_is_never_a_formula(text):
     assert header == ["token", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
-def test_csv_text_of_half_a_million_digits_is_never_a_formula():
+def test_very_long_csv_text_is_never_a_formula():
     text = "+" + "1" * 500_000 + "x"
-    assert harmless(text) == f"'{text}"
+    assert escaped(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -56,13 +56,13 @@ def test_csv_text_is_never_a_formula_with_other_list_separators(separator, text)
 
 @pytest.mark.parametrize("text", ["Hi; there", "a\r\nb", "a\tb", "; ;", "Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
 def test_harmless_text_in_a_csv_file_is_unchanged(text):
-    assert harmless(text) == text
+    assert escaped(text) == text
 
 
 def test_csv_numbers_are_unchanged():
     table = pd.DataFrame({"value": [-0.25, 1e-7], "written": NUMBERS[:2], "kept": [True, False]})
     assert cells(csv_text(table))[1:] == [["-0.25", "-0.25", "True"], ["1e-07", "+1.5e-07", "False"]]
-    assert [harmless(text) for text in NUMBERS] == NUMBERS
+    assert [escaped(text) for text in NUMBERS] == NUMBERS
 
 
 def test_missing_value_is_an_empty_csv_cell():

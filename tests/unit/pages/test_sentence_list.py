@@ -1,5 +1,3 @@
-"""Tests that a pasted text or a file becomes a bounded list of sentences."""
-
 from __future__ import annotations
 
 import pytest
@@ -12,7 +10,7 @@ def test_each_distinct_line_becomes_one_sentence():
     assert found.sentences == ("One.", "Two <b>.", "\ufffd") and found.said == "Left out: 1 repeated."
 
 
-def test_message_counts_the_sentences_that_were_omitted():
+def test_message_counts_the_omitted_sentences():
     lines = [f"Sentence {number}." for number in range(MAX_SENTENCES + 3)]
     found = sentences_in("\n".join([*lines, "x" * (LONGEST + 1)]))
     assert found.sentences == tuple(lines[:MAX_SENTENCES])
@@ -23,6 +21,6 @@ def test_message_counts_the_sentences_that_were_omitted():
     ("text", "said"),
     [("", "No sentence"), (" \n \n", "No sentence"), ("a\0b", "not plain text"), ("x" * (MAX_BYTES + 1), "too long")],
 )
-def test_unusable_sentence_list_is_reported_in_one_sentence(text, said):
+def test_unusable_sentence_list_is_reported(text, said):
     found = sentences_in(text)
     assert not found.sentences and said in found.said

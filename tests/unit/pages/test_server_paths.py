@@ -1,4 +1,4 @@
-"""Tests that users see no folder of the server."""
+"""Tests that messages never show a path on the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pages.ui.text.server_paths import error_text, path_label, without_server_paths
-from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.available_models import FOLDER_VARIABLE
 from transformer.errors import CheckpointError
 from transformer.files.paths import MODEL
 
@@ -15,7 +15,7 @@ from transformer.files.paths import MODEL
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(VARIABLE, str(tmp_path.parent / "gpts"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path.parent / "gpts"))
     return tmp_path
 
 
@@ -31,6 +31,6 @@ def test_text_around_a_path_in_a_message_is_unchanged(place):
     assert error_text(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
 
 
-def test_app_started_at_the_root_of_the_file_system_hides_paths(monkeypatch):
+def test_slashes_are_unchanged_if_the_app_starts_in_the_root_folder(monkeypatch):
     monkeypatch.chdir("/")
     assert without_server_paths("1 / 2 and /etc/x") == "1 / 2 and /etc/x"

@@ -1,4 +1,4 @@
-"""Tests of the cache that all sessions share: results are computed once, bounded in bytes, and safe from browsers."""
+"""Tests of the cache that all sessions share: it computes each result once, and its size in bytes is limited."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 30
 
 
 def arrays(shared):
-    """Return a function of a number whose results have as many bytes, and the list of numbers it was run with."""
+    """Return a cached function that makes an array of `size` bytes, and the list of sizes computed so far."""
     runs: list[int] = []
 
     @shared.remember()
@@ -37,7 +37,7 @@ def arrays(shared):
     return made, runs
 
 
-def test_result_is_computed_once_for_any_spelling_of_its_arguments():
+def test_result_is_computed_once_however_its_arguments_are_passed():
     made, runs = arrays(SharedResults(10_000))
     assert made(5) is made(5, "") is made(size=5) is made(name="", size=5)
     assert made(5, "other") is not made(5)
@@ -56,7 +56,7 @@ def test_least_recently_used_result_is_evicted_first():
     assert runs[-1] == 1_001
 
 
-def test_ten_thousand_results_stay_within_the_limit():
+def test_cache_of_ten_thousand_results_stays_within_its_size_limit():
     shared = SharedResults(100_000)
     made, _ = arrays(shared)
     for number in range(10_000):
@@ -66,7 +66,7 @@ def test_ten_thousand_results_stay_within_the_limit():
     assert shared.size == len(shared) == 0
 
 
-def test_result_larger_than_the_limit_is_returned_but_not_cached():
+def test_result_larger_than_the_cache_is_returned_but_not_cached():
     shared = SharedResults(1_000)
     made, runs = arrays(shared)
     made(10)
@@ -111,7 +111,7 @@ def test_error_is_not_cached_and_the_next_caller_retries():
         assert somebody_else.submit(fails_once).result(PATIENCE) == "done"
 
 
-def test_error_reaches_all_callers_that_waited():
+def test_error_reaches_all_waiting_callers():
     shared, runs, everybody = SharedResults(10_000), [], threading.Barrier(8)
 
     @shared.remember()
@@ -133,14 +133,14 @@ def test_error_reaches_all_callers_that_waited():
     assert len(runs) == 2, "whoever comes later tries again"
 
 
-def test_new_call_does_not_raise_the_error_of_an_earlier_one():
+def test_new_call_does_not_raise_the_error_of_an_earlier_call():
     began, ended, answers = threading.Event(), threading.Event(), threading.Event()
 
     @contextmanager
     def waiting():
         began.set()
         yield
-        # After waiting for a result, a caller may have to wait for something else, such as a turn.
+        # After the result is available, a caller may have to wait for something else, such as its turn.
         assert ended.set() is None and answers.wait(PATIENCE)
 
     shared, runs = SharedResults(10_000, waiting=waiting), []
@@ -162,7 +162,7 @@ def test_new_call_does_not_raise_the_error_of_an_earlier_one():
 
 
 @pytest.mark.parametrize("people", [1, 3])
-def test_failed_run_frees_its_objects(people):
+def test_failed_computation_frees_its_memory(people):
     waits = threading.Semaphore(0)
 
     @contextmanager
@@ -202,7 +202,7 @@ def test_failed_run_frees_its_objects(people):
 
 def test_waiting_caller_computes_the_result_if_the_first_thread_ends():
     class Left(BaseException):
-        """Ends the thread of a page that was left."""
+        """Ends the thread of a page that the user left."""
 
     waits, runs = threading.Semaphore(0), []
 
@@ -243,7 +243,7 @@ def test_cached_function_may_call_another():
     assert outer(1) == outer(1) == 5
 
 
-def test_cache_uses_the_given_identity_of_an_argument():
+def test_cache_compares_arguments_by_the_given_identity():
     @dataclass(eq=False)
     class Model:
         version: str
@@ -288,7 +288,7 @@ def test_size_of_a_search_result_includes_its_attention_rows(small_translator):
 
 
 def test_browser_cannot_clear_the_caches(small_translator):
-    """Streamlit clears `st.cache_resource` and `st.cache_data` for all users whenever a client asks."""
+    """Any client can make Streamlit clear `st.cache_resource` and `st.cache_data` for all users."""
     runs, run = CachedRuns(small_translator), TraceRun("A dog.")
     trace, weights = runs.get(run), runs.weights()
     st.cache_data.clear()
@@ -297,7 +297,7 @@ def test_browser_cannot_clear_the_caches(small_translator):
 
 
 def test_thread_without_a_page_shows_no_waiting_message(caplog):
-    """A download is built in its own thread, where Streamlit logs a warning about every element."""
+    """A download is built in a separate thread, where Streamlit would log a warning about every element."""
     shared = SharedResults(1_000)
 
     @shared.remember("Measuring …")
@@ -309,9 +309,9 @@ def test_thread_without_a_page_shows_no_waiting_message(caplog):
     assert "ScriptRunContext" not in caplog.text
 
 
-def test_waiting_caller_releases_its_turn_while_it_waits():
+def test_result_is_available_after_a_waiting_caller_leaves():
     class Left(BaseException):
-        """Ends the thread of a page that was left."""
+        """Ends the thread of a page that the user left."""
 
     waits, left = threading.Event(), threading.Event()
 
@@ -338,7 +338,7 @@ def test_waiting_caller_releases_its_turn_while_it_waits():
 
 
 def progress_page(shares):
-    """A page whose run stops halfway, so that what a waiting user sees stays on it."""
+    """A page whose computation stops halfway, so that its progress bar stays."""
     import streamlit as st
 
     from pages.ui.runs.shared import SharedResults, show_progress
@@ -352,7 +352,7 @@ def progress_page(shares):
 
 
 @pytest.mark.parametrize(("shares", "shown"), [((0.25, 0.5), [50]), ((1.0,), []), ((), [])])
-def test_waiting_user_sees_the_share_that_is_done(shares, shown):
+def test_waiting_user_sees_a_progress_bar(shares, shown):
     page = AppTest.from_function(progress_page, args=(shares,), default_timeout=60).run()
     assert not page.exception and [node.proto.value for node in page.get("progress")] == shown
     show_progress(0.5)

@@ -1,5 +1,3 @@
-"""Tests that the slides of a lecture are restored from an address or a file, or rejected."""
-
 from __future__ import annotations
 
 import base64
@@ -18,7 +16,7 @@ DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "h
 ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
 LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row", "lesson_step": "2"})
 THREE = Slides((DREAM, ORDER, LESSON))
-# Slides whose address leads out of the app or to no page.
+# URLs that lead out of the app, to no page, or are malformed.
 LEADING_ASTRAY = [
     "javascript:alert(1)",
     "javascript:alert(1)?text=x",
@@ -47,7 +45,7 @@ def code(text: str) -> str:
     return base64.urlsafe_b64encode(zlib.compress(text.encode())).decode().rstrip("=")
 
 
-def test_address_and_file_restore_the_slides():
+def test_url_and_file_restore_the_slides():
     assert Slides.from_address(str(THREE)) == THREE and not Slides.from_address(str(THREE)).problem
     assert Slides.from_file(THREE.to_file()) == THREE
     lecture = LectureParams(lecture=True, slide=2, slides=THREE)
@@ -82,7 +80,7 @@ def test_slide_file_may_be_edited_by_hand():
     assert Slides.from_file(text).slides == (DREAM, ORDER)
 
 
-def test_file_keeps_the_experiment_of_a_slide():
+def test_slide_file_keeps_the_experiment_of_a_slide():
     experiment = "attention-atlas-experiment:eJwDAAAAAAE="
     kept = Slides((DREAM.carrying(experiment), ORDER))
     assert kept.to_file().splitlines()[1:] == [str(DREAM), f"# {experiment}", str(ORDER)]
@@ -94,7 +92,7 @@ def test_file_keeps_the_experiment_of_a_slide():
 
 
 @pytest.mark.parametrize("line", LEADING_ASTRAY)
-def test_only_pages_of_this_app_are_slides(line):
+def test_only_pages_of_this_app_can_be_slides(line):
     for slides in (Slides.from_file(f"{DREAM}\n{line}"), Slides.from_address(code(f"{DREAM}\n{line}"))):
         assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
 
@@ -119,7 +117,7 @@ def test_only_pages_of_this_app_are_slides(line):
         "AAAA\n",
     ],
 )
-def test_damaged_slide_address_is_reported_in_one_sentence(invalid):
+def test_damaged_slides_in_a_url_are_reported(invalid):
     slides = Slides.from_address(invalid)
     assert slides == Slides() and slides.problem.startswith("The slides in this URL were left out: ")
 
@@ -137,7 +135,7 @@ def test_decompression_bomb_is_not_unpacked():
     assert "too large" in Slides.from_file("a" * (MAX_BYTES + 1)).problem
 
 
-def test_rejected_slides_are_not_written_to_the_address():
+def test_rejected_slides_are_not_written_to_the_url():
     assert LectureParams.from_address({"slides": "rubbish"}).to_address() == {}
 
 
@@ -153,7 +151,7 @@ def test_slides_are_added_reordered_and_removed():
 def test_full_slide_list_rejects_another_slide():
     full = Slides((DREAM,) * MAX_SLIDES)
     assert full.added(DREAM) == full and str(MAX_SLIDES) in full.added(DREAM).problem
-    # All sentences differ, so that compression saves nothing.
+    # Random sentences, which hardly compress.
     different = Slides()
     for number in range(MAX_SLIDES):
         added = different.added(Slide.of("cross_attention", {"text": hashlib.sha512(bytes([number])).hexdigest()}))
@@ -169,14 +167,14 @@ def test_slide_number_selects_the_presented_slide():
     assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
 
 
-def test_lesson_is_presented_only_at_its_own_slide():
+def test_lesson_is_presented_only_on_its_own_slide():
     lecture = LectureParams(slides=Slides((ORDER, Slide.of("lessons", {"text": "A dog.", "lesson_id": "one_row"}))))
     assert lecture.at(2).presents_as_slide("one_row") and not lecture.at(2).presents_as_slide("aligner")
     assert not any(lecture.at(number).presents_as_slide("one_row") for number in (0, 1, 3))
     assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
-def test_slides_survive_a_new_sentence_within_the_address_limit():
+def test_slides_survive_a_change_of_sentence_and_a_full_url():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()

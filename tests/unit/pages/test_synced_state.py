@@ -1,12 +1,10 @@
-"""Tests of the last state that a component was asked to show, as its session stores it."""
-
 from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
 
-def test_choice_made_before_a_requests_run_ends_is_kept():
-    """A user starts over and chooses at once, so the run that should make a request ends before it does."""
+def test_choice_made_while_a_request_is_pending_is_kept():
+    """A user may start over and choose at once, before the script run that makes the request has ended."""
 
     def page() -> None:
         from pages.ui.components.synced_state import SyncedState

@@ -12,12 +12,12 @@ from pages.ui.runs import turns
 from pages.ui.runs.turns import MAX_TOGETHER, Turns
 from transformer.values.cancellation import cancellable, check_cancelled
 
-# Longer than anything here, so that no thread waits forever for a turn that never comes.
+# Seconds. Longer than any test, so that a turn that never comes fails the test instead of hanging it.
 PATIENCE = 60
 
 
 class Left(BaseException):
-    """Streamlit's exception in the thread of a page that the user left."""
+    """The exception that Streamlit raises in the thread of a page that the user left."""
 
 
 class Users:
@@ -32,7 +32,7 @@ class Users:
         return len(self.turns._queue)
 
     def arrive(self, do) -> Future:
-        """Add a user; return once that user is in the queue, or has left it."""
+        """Add a user. Return once that user is waiting or has finished."""
         before = self.waiting()
         answer = self.people.submit(do)
         deadline = threading.Event()
@@ -46,7 +46,7 @@ class Users:
         return self.arrive(lambda: self.turns.together(kind, item, self.run))
 
     def run(self, items, done) -> None:
-        """Double the numbers; a negative one is invalid, "spoils" fails the whole batch, and "ends" ends the thread."""
+        """Double the items. A negative item is invalid, "spoils" fails the whole batch, and "ends" ends the thread."""
         self.groups.append(list(items))
         if "spoils" in items:
             raise MemoryError("all of them are too much")
@@ -63,16 +63,16 @@ def users():
     users.people.shutdown()
 
 
-def test_waiting_requests_are_answered_together(users):
+def test_waiting_requests_are_computed_in_one_batch(users):
     with users.turns:
         answers = [users.want(number) for number in range(10)]
     assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(10)]
     assert users.groups == [list(range(10))] and not users.waiting()
 
 
-def test_batch_waits_for_pages_that_are_about_to_request_the_same_run(users, monkeypatch):
-    """Without waiting, the model would run for the first page alone, although the second is about to ask the same."""
-    monkeypatch.setattr(turns, "GATHER", PATIENCE)
+def test_batch_waits_for_pages_that_are_about_to_make_the_same_request(users, monkeypatch):
+    """Without waiting, the model would answer the first page alone and then repeat the work for the second."""
+    monkeypatch.setattr(turns, "BATCH_WAIT", PATIENCE)
     pages = Turns(lambda ahead: nullcontext())
     users.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
     with pages:
@@ -109,7 +109,7 @@ def test_first_page_of_a_user_is_served_before_other_requests(users):
     order = []
 
     def do(name, early):
-        with users.turns.early() if early else users.turns:
+        with users.turns.with_priority() if early else users.turns:
             order.append(name)
 
     with users.turns:
@@ -122,7 +122,7 @@ def test_first_page_of_a_user_is_served_before_other_requests(users):
     assert order == ["page", "next page", "answer", "next answer"]
 
 
-def test_long_turn_yields_to_waiting_requests(users, monkeypatch):
+def test_long_request_yields_its_turn_to_waiting_requests(users, monkeypatch):
     order: list[str] = []
 
     def alone(name: str) -> None:
@@ -130,21 +130,21 @@ def test_long_turn_yields_to_waiting_requests(users, monkeypatch):
             order.append(name)
 
     for seconds in (PATIENCE, 0.0):
-        monkeypatch.setattr(turns, "SLICE", seconds)
+        monkeypatch.setattr(turns, "TIME_SLICE", seconds)
         with users.turns:
-            users.turns.make_way()
+            users.turns.yield_turn()
             others = [users.arrive(lambda: alone("first")), users.arrive(lambda: alone("second"))]
             for _ in range(2):
-                users.turns.make_way()
+                users.turns.yield_turn()
                 order.append("step")
         for other in others:
             other.result(PATIENCE)
     assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not users.waiting()
 
 
-def test_long_turn_continues_if_no_request_waits(monkeypatch):
-    """A run that yields the model's turn first regains the page's turn, for which it may have to wait."""
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+def test_long_request_keeps_its_turn_if_no_request_waits(monkeypatch):
+    """After yielding the model, a request regains the page's turn first, for which it may have to wait."""
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     computing, drawing, went_on = threading.Event(), threading.Event(), threading.Event()
@@ -153,7 +153,7 @@ def test_long_turn_continues_if_no_request_waits(monkeypatch):
         with runs, model:
             computing.set()
             assert drawing.wait(PATIENCE)
-            model.make_way()
+            model.yield_turn()
             went_on.set()
 
     with ThreadPoolExecutor() as people:
@@ -166,13 +166,13 @@ def test_long_turn_continues_if_no_request_waits(monkeypatch):
 
 
 def test_yielding_without_a_turn_does_nothing(users, monkeypatch):
-    monkeypatch.setattr(turns, "SLICE", 0.0)
+    monkeypatch.setattr(turns, "TIME_SLICE", 0.0)
     with users.turns:
-        users.people.submit(users.turns.make_way).result(PATIENCE)
+        users.people.submit(users.turns.yield_turn).result(PATIENCE)
         assert users.waiting() == 1
 
 
-def test_batch_run_is_not_cancelled_by_one_user(users):
+def test_user_who_leaves_does_not_cancel_a_batch(users):
     def leave() -> None:
         raise Left
 
@@ -204,7 +204,7 @@ def test_request_that_breaks_a_batch_leaves_the_other_requests_unaffected(users)
     assert users.groups == [[1, "spoils", 3], [1], ["spoils"], [3]] and not users.waiting()
 
 
-def test_no_request_waits_for_an_ended_thread(users):
+def test_no_request_waits_forever_for_an_ended_thread(users):
     with users.turns:
         answers = [users.want(item) for item in (1, "ends", 3)]
     with pytest.raises(Left):
@@ -220,9 +220,9 @@ def test_error_releases_the_turn(users):
     assert users.want(4).result(PATIENCE) == 8
 
 
-def test_waiting_request_knows_its_place_in_the_queue(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
-    monkeypatch.setattr(turns, "AGAIN", 0.01)
+def test_waiting_request_learns_its_place_in_the_queue(monkeypatch):
+    monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
+    monkeypatch.setattr(turns, "UPDATE_INTERVAL", 0.01)
     said: list[int] = []
     known = threading.Event()
 
@@ -237,12 +237,12 @@ def test_waiting_request_knows_its_place_in_the_queue(monkeypatch):
         answers = [users.want(1), users.want(2, "odd")]
         assert known.wait(PATIENCE)
     assert [answer.result(PATIENCE) for answer in answers] == [2, 4]
-    # Only the request that has the turn is before the first one.
+    # At most two requests are ahead: the one that has the turn and the first in the queue.
     assert set(said) <= {0, 1, 2}
 
 
 def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "SECONDS_UNSHOWN", 0.01)
     leaves = threading.Event()
 
     def show_place(ahead: int) -> nullcontext[None]:
@@ -252,7 +252,7 @@ def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
         return nullcontext()
 
     users = Users(show_place)
-    monkeypatch.setattr(turns, "AGAIN", 0.01)
+    monkeypatch.setattr(turns, "UPDATE_INTERVAL", 0.01)
     with users.turns:
         gone, stays = users.want(1), users.want(2)
         leaves.set()
@@ -263,12 +263,12 @@ def test_request_that_leaves_the_queue_delays_no_other(monkeypatch):
 
 
 def script_run(runs: Turns, model: Turns, item: object, run) -> object:
-    """Run a page: take the turn of its script, and ask the model on the way."""
+    """Run a page script: take its turn, then request something from the model."""
     with runs:
         return model.together("even", item, run)
 
 
-def test_page_that_waits_for_the_model_lets_others_queue(users):
+def test_page_that_waits_for_the_model_lets_other_pages_queue(users):
     runs = Turns(lambda ahead: nullcontext())
     users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     with model:
@@ -280,7 +280,7 @@ def test_page_that_waits_for_the_model_lets_others_queue(users):
     assert users.groups == [list(range(5))] and not runs._queue
 
 
-def test_no_page_is_drawn_while_a_batch_is_computed(users):
+def test_no_page_is_rendered_while_a_batch_is_computed(users):
     runs = Turns(lambda ahead: nullcontext())
     users.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     drawn: list[int] = []
@@ -292,8 +292,8 @@ def test_no_page_is_drawn_while_a_batch_is_computed(users):
     assert script_run(runs, model, 1, draws) == 2 and drawn == [1]
 
 
-def test_pages_are_drawn_while_the_model_computes_for_one_user():
-    """A heavy request delays only users who need the model."""
+def test_pages_are_rendered_while_the_model_computes_for_one_user():
+    """A slow request delays only users who need the model."""
     runs = Turns(lambda ahead: nullcontext())
     model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
     computing, drawn = threading.Event(), threading.Event()
@@ -317,14 +317,14 @@ def test_pages_are_drawn_while_the_model_computes_for_one_user():
 
 @pytest.mark.parametrize("error", [KeyError, Left])
 def test_error_while_yielding_never_loses_the_turn(users, error):
-    """The page may catch the error raised meanwhile, or end with it."""
+    """The page may catch the error, or end with it."""
     with pytest.raises(error), users.turns:
-        with pytest.raises(error), users.turns.given_up():
+        with pytest.raises(error), users.turns.released():
             assert not users.waiting()
             raise error
         assert users.waiting() == issubclass(error, Exception)
         raise error
     assert not users.waiting()
-    with users.turns.given_up():
+    with users.turns.released():
         assert not users.waiting(), "there was none to give up"
     assert not users.waiting()

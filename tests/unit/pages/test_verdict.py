@@ -1,5 +1,3 @@
-"""Tests of the verdict on an answer."""
-
 from __future__ import annotations
 
 import pytest
@@ -18,16 +16,16 @@ from transformer.lessons.result import Question
         (1.0, False, {"1": "Right", "0.9": "Close", "7": "Wrong, too high"}),
     ],
 )
-def test_numeric_guess_is_right_close_or_wrong(value, percent, said):
+def test_numeric_guess_is_judged_right_close_or_wrong(value, percent, said):
     number = 100 * value if percent else float(value)
     asked = Question((), 0, number, percent, whole=isinstance(value, int))
     for guess, judged in said.items():
         found = verdict(asked, guess)
-        assert found is not None and found.says == f"**{judged}.** You said {guess}{'%' if percent else ''}."
+        assert found is not None and found.text == f"**{judged}.** You said {guess}{'%' if percent else ''}."
         assert found.mark == judged.partition(",")[0].lower()
 
 
-def test_multiple_choice_answer_is_right_or_wrong():
+def test_multiple_choice_answer_is_judged_right_or_wrong():
     asked = Question(("animal", "street"), 0)
     assert verdict(asked, "1") == ("right", "**Right.**")
     assert verdict(asked, "2") == ("wrong", "**Wrong.** You said “street”; the answer is “animal”.")
@@ -44,7 +42,7 @@ def test_multiple_choice_answer_is_right_or_wrong():
     ],
     ids=range(4),
 )
-def test_choice_that_is_nearly_the_best_is_close(worth, marks):
+def test_choice_that_is_nearly_the_best_is_judged_close(worth, marks):
     asked = Question(tuple("abcd"[: len(worth)]), worth.index(max(worth)), worth=worth)
     found = [verdict(asked, str(number)) for number in range(1, len(worth) + 1)]
     assert [each and each.mark for each in found] == marks

@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
+from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_fields
 
 
 def test_packed_message_unpacks_to_the_same_content():
@@ -17,23 +17,23 @@ def test_packed_message_unpacks_to_the_same_content():
     assert unframe(frame(header, b"body")) == (header, b"body")
 
 
-def test_extra_header_fields_do_not_change_the_rest_of_a_message():
+def test_adding_a_header_field_keeps_the_rest_of_a_message():
     message = frame({"text": "für", "more": {}}, b"body")
-    assert unframe(with_more(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
+    assert unframe(with_fields(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
 
 
-def test_message_format_is_the_one_that_the_browser_reads():
-    """A little-endian length of four bytes, JSON, then all low bytes before all high ones, compressed by zlib."""
+def test_message_format_has_the_documented_bytes():
+    """A four-byte little-endian length and JSON. Numbers: all low bytes, then all high bytes, compressed by zlib."""
     assert frame({"a": 1}, b"xyz") == b'\x08\x00\x00\x00{"a": 1}xyz'
     assert zlib.decompress(unframe(pack({}, np.array([0x0102, 0x0304], dtype=np.uint16)))[1]) == b"\x02\x04\x01\x03"
 
 
-def test_masked_cell_has_a_code_of_its_own():
+def test_masked_cell_has_a_reserved_code():
     weights = np.array([[0.0, 1.0]])
     assert codes(weights, np.array([[True, True]])).max() < MASKED_CODE
     assert (codes(weights, np.array([[False, False]])) == MASKED_CODE).all()
 
 
-def test_message_header_with_nan_or_infinity_is_rejected():
+def test_message_header_with_nan_raises_an_error():
     with pytest.raises(ValueError, match="JSON"):
         frame({"weight": float("nan")}, b"")

@@ -11,7 +11,7 @@ from pages.ui.params.fields import FORMER, Params
 from pages.ui.params.state import MAX_ADDRESS, TEXT, State
 from tests.properties import few, many
 from tests.ui.driver import INVALID_VALUES, UNTRUSTED
-from transformer.text.normalisation import valid
+from transformer.text.normalisation import replace_surrogates
 
 NAMES = sorted(
     {
@@ -80,7 +80,7 @@ def is_checked(sent: object, name: str, value: object) -> None:
 
 def keeps_what_is_typed(text: str, target: str, chosen: list[dict[str, str]]) -> None:
     """Check that choices on any page change neither the sentence nor its translation, and that a URL contains both."""
-    text, target = valid(text), valid(target)
+    text, target = replace_surrogates(text), replace_surrogates(target)
     state = State(text=text, target=target)
     for address in chosen:
         state = state.with_params(*(cls.from_address(address) for cls in Params.registered()))

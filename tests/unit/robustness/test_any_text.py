@@ -28,7 +28,7 @@ from transformer.checkpoints.model_files import save_model
 from transformer.errors import TextError
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
-from transformer.text.normalisation import normalise, normalise_with_spans, valid
+from transformer.text.normalisation import normalise, normalise_with_spans, replace_surrogates
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, units
 from transformer.values.trace import KINDS, Trace
 
@@ -77,8 +77,8 @@ def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     # The labels and texts beside a map raise no error.
     labels = [token_label(token, text) for token in tokens]
     assert json.dumps(labels).encode("utf-8")
-    valid(text).encode("utf-8")
-    markdown(valid(text)).encode("utf-8")
+    replace_surrogates(text).encode("utf-8")
+    markdown(replace_surrogates(text)).encode("utf-8")
 
 
 def refuse(constant: str) -> None:

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder
 from tests.foreign_models import arabic_model
 from tests.properties import few, many
-from transformer.checkpoints.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.checkpoints.available_models import FOLDER_VARIABLE, ModelFolder, language_model_folders, model_folders
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.checkpoints.learning_curve import FIELDS
 from transformer.checkpoints.model_files import save_model
@@ -120,7 +120,7 @@ def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> 
 def listed(place: Path) -> list[ModelFolder]:
     """Return the entries in the list of available models whose folder is in this place."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, str(place))
+        patch.setenv(FOLDER_VARIABLE, str(place))
         found = [*model_folders().values(), *language_model_folders().values()]
     return [each for each in found if each.path.parent == place]
 

@@ -96,7 +96,7 @@ def test_decoding_copies_only_results_to_the_cpu(model, method, capture):
     assert len(steps) == 4
     for step in steps:
         assert step.read.device == step.distribution.log_probs.device == META
-        assert not capture or step.distribution.rows.cross.device == META
+        assert not capture or step.distribution.attention.cross.device == META
 
 
 def test_logit_lens_copies_only_results_to_the_cpu(model):

@@ -19,7 +19,7 @@ from transformer.config import TransformerConfig, decoder_only
 from transformer.decoding.constraints import UNCONSTRAINED
 from transformer.decoding.greedy import greedy_batch, most_likely
 from transformer.decoding.loop import decode_loop
-from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
+from transformer.language_modelling.tracing import trace_continuation, trace_reading, trace_text
 from transformer.model.transformer import Transformer, build
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import DecodingSettings
@@ -115,7 +115,7 @@ def test_sentence_that_ends_early_is_removed_from_its_batch_on_the_device(config
 LANGUAGE_RUNS: dict[str, Callable[[Checkpoint], Any]] = {
     "text": lambda each: trace_text(each, TEXT)[0].log_probs,
     "continuation": lambda each: trace_continuation(each, TEXT, DecodingSettings(), limit=3).ranks,
-    "unmasked": lambda each: trace_unmasked(each, trace_text(each, TEXT)[1]).log_probs,
+    "unmasked": lambda each: trace_reading(each, TEXT, interventions=Interventions(decoder_mask=False)).log_probs,
 }
 
 

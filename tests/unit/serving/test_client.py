@@ -19,10 +19,10 @@ from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun
-from transformer.serving.answers import Reply, said
+from transformer.serving.answers import Reply, json_reply
 from transformer.serving.client import RemoteTranslator
+from transformer.serving.fair_lock import DisconnectedError
 from transformer.serving.service import Service
-from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
@@ -208,9 +208,9 @@ def test_run_without_a_waiting_client_is_cancelled(service, kind):
     assert service.answer(run, lambda: steps.append(1)).status == 200 and steps
 
     def left() -> None:
-        raise LeftError
+        raise DisconnectedError
 
-    with pytest.raises(LeftError):
+    with pytest.raises(DisconnectedError):
         service.answer(run, left)
 
 
@@ -218,7 +218,7 @@ def test_run_without_a_waiting_client_is_cancelled(service, kind):
 def test_server_that_does_not_name_its_device_is_rejected(small_translator, model_folder, words):
     class Speechless(Service):
         def parse(self, method: str, path: str, body: bytes) -> Reply:
-            return said(small_translator.version, **words)
+            return json_reply(small_translator.version, **words)
 
     with (
         model_server(Speechless(small_translator)) as address,
@@ -269,3 +269,8 @@ def test_model_server_answers_invalid_requests_with_an_error_status(service):
         ("POST", "/run", None, 422),
     ):
         assert service.parse(method, path, body).status == status
+
+
+def test_hooks_are_not_sent_to_a_server(remote):
+    with pytest.raises(InterventionError, match="cannot be sent to a server: load the model here"):
+        remote.trace("The dog.", hooks={"encoder.scores": lambda x, layer, start: None})

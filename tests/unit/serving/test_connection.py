@@ -75,7 +75,7 @@ def test_client_does_not_read_an_oversized_response(length):
 
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
 def test_request_answered_by_a_gateway_is_retried(monkeypatch, kind):
-    monkeypatch.setattr(connection, "TRIES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(connection, "RETRY_DELAYS", (0.0, 0.0, 0.0))
     answer = f"HTTP/1.1 503 Unavailable\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\n{{}}"
     with server(answer.encode()) as (address, asked), pytest.raises(ServerError, match="HTTP status 503"):
         Connection(address).ask("/")

@@ -20,11 +20,11 @@ from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
 from transformer.running.scoring import Comparison, Scores
 from transformer.running.translator_run import TranslatorRun
-from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_of, said
+from transformer.serving.answers import ARCHIVE, JSON, Reply, archive_reply, json_reply, result_of
 from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
-from transformer.values.patches import SITES
+from transformer.values.patches import PATCH_SITES
 from transformer.values.tokens import Token
 from transformer.values.trace import Trace
 from transformer.values.translation import BeamNode, LogitLens, SearchTree, TracedTranslation, Translation
@@ -55,7 +55,7 @@ INTERVENTIONS = st.builds(
     seed=st.integers(0, 2**40),
     draw=st.integers(0, 99),
     patches=st.dictionaries(
-        st.tuples(st.sampled_from(SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
+        st.tuples(st.sampled_from(PATCH_SITES), st.integers(0, 9), st.just(0), st.integers(0, 99)),
         st.integers(0, 99),
         max_size=3,
     ),
@@ -185,7 +185,7 @@ SENT_RUNS = (
 @pytest.mark.parametrize("run", SENT_RUNS, ids=lambda run: type(run).__name__)
 def test_result_survives_the_wire_format(small_translator, run):
     sent = small_translator.get(run)
-    assert same(result_of(archived("a model", run, sent), ADDRESS, "a model", run), sent)
+    assert same(result_of(archive_reply("a model", run, sent), ADDRESS, "a model", run), sent)
 
 
 def test_protocol_tests_cover_every_kind_of_run():
@@ -216,8 +216,8 @@ SCORES = ScoresRun("A dog.", None, ())
         Reply(200, JSON, b"<html>"),
         Reply(200, JSON, b"[]"),
         Reply(200, JSON, b"{}"),
-        said("m"),
-        said("m", error=["TextError"]),
+        json_reply("m"),
+        json_reply("m", error=["TextError"]),
     ],
     ids=lambda reply: repr(reply.body[:20]),
 )
@@ -230,7 +230,7 @@ def test_invalid_response_is_reported_in_one_line(reply):
 @given(st.data())
 def test_damaged_response_is_parsed_or_rejected(data):
     numbers = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
-    body = bytearray(archived("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
+    body = bytearray(archive_reply("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
     for at in data.draw(st.lists(st.integers(0, len(body) - 1), max_size=4)):
         body[at] ^= data.draw(st.integers(1, 255))
     cut = bytes(body[: data.draw(st.integers(0, len(body)) | st.just(len(body)))])
@@ -241,10 +241,12 @@ def test_damaged_response_is_parsed_or_rejected(data):
 def test_errors_are_raised_with_their_original_type():
     for error in (TextError("too long"), InterventionError("no head"), ValueError("beam")):
         with pytest.raises(type(error), match=str(error)) as raised:
-            result_of(said("m", 422, error=type(error).__name__, message=str(error)), ADDRESS, "m", TraceRun("A dog."))
+            result_of(
+                json_reply("m", 422, error=type(error).__name__, message=str(error)), ADDRESS, "m", TraceRun("A dog.")
+            )
         assert type(raised.value) is type(error)
     with pytest.raises(ServerError, match="failed"):
-        result_of(said("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", TraceRun("A dog."))
+        result_of(json_reply("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", TraceRun("A dog."))
 
 
 def test_mismatched_protocol_or_model_is_reported_in_one_line():
@@ -253,10 +255,10 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
     with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):
         result_of(Reply(200, JSON, newer), ADDRESS, "m", TraceRun("A dog."))
     with pytest.raises(ServerError, match="^The model's server at .* has the model other, but this app needs m: .*$"):
-        result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
+        result_of(json_reply("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# Message fields of protocol version 6. Increase PROTOCOL whenever a field or its meaning changes.
+# The messages of version 7: bump PROTOCOL whenever one of these fields or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
@@ -284,4 +286,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_wire_format_matches_the_protocol_version(kind):
-    assert PROTOCOL == 6 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 7 and [each.name for each in fields(kind)] == FIELDS[kind].split()

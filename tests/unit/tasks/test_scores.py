@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from transformer.tasks.events import events, first_over
+from transformer.tasks.events import events, first_above
 from transformer.tasks.scores import head_scores
 
 
@@ -59,9 +59,9 @@ def test_entropy_of_uniform_attention_is_the_log_of_its_width():
 
 
 def test_event_is_placed_where_a_lasting_change_begins():
-    assert first_over([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
-    assert first_over([0.1, 0.2], 0.7) is None and first_over([], 0.7) is None
-    assert first_over([0.1, np.nan, 0.9, np.nan], 0.7) is None
+    assert first_above([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
+    assert first_above([0.1, 0.2], 0.7) is None and first_above([], 0.7) is None
+    assert first_above([0.1, np.nan, 0.9, np.nan], 0.7) is None
 
 
 def test_events_of_a_training_are_described_from_its_scores(small_run):

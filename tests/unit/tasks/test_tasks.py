@@ -6,7 +6,7 @@ import pytest
 from transformer.errors import TaskError
 from transformer.tasks.items import Items
 from transformer.tasks.registry import TASKS, task_named
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_task_batch_has_the_format_of_the_model_input():
     batch = items.batch([task.parse("abc"), task.parse("abcdefghij")])
     width = task.longest_source + 1
     assert batch.source.shape == batch.target.shape == batch.predicted.shape == (2, width)
-    assert batch.source[0].tolist() == [4, 5, 6, OWN.end] + [OWN.pad] * (width - 4)
-    assert batch.predicted[0].tolist() == [6, 5, 4, OWN.end] + [OWN.pad] * (width - 4)
-    assert batch.target[0].tolist() == [OWN.start, 6, 5, 4, OWN.end] + [OWN.pad] * (width - 5)
+    assert batch.source[0].tolist() == [4, 5, 6, OWN_SYMBOLS.end] + [OWN_SYMBOLS.pad] * (width - 4)
+    assert batch.predicted[0].tolist() == [6, 5, 4, OWN_SYMBOLS.end] + [OWN_SYMBOLS.pad] * (width - 4)
+    assert batch.target[0].tolist() == [OWN_SYMBOLS.start, 6, 5, 4, OWN_SYMBOLS.end] + [OWN_SYMBOLS.pad] * (width - 5)
     assert items.decode(batch.predicted[0].tolist()) == ("c", "b", "a")
-    assert items.decode([OWN.start, 4]) == ("?", "a")
+    assert items.decode([OWN_SYMBOLS.start, 4]) == ("?", "a")

@@ -13,10 +13,10 @@ from transformer.errors import TaskError
 from transformer.tasks.answer import answer, model_at
 from transformer.tasks.config import OPTIMIZERS, TaskConfig
 from transformer.tasks.items import Items
-from transformer.tasks.measurement import attention, teacher_forced
+from transformer.tasks.measurement import attention, teacher_forcing
 from transformer.tasks.registry import task_named
 from transformer.tasks.trainer import TaskTrainer, seeded_model
-from transformer.text.vocabulary import OWN
+from transformer.text.vocabulary import OWN_SYMBOLS
 
 
 def same(one, other):
@@ -83,13 +83,15 @@ def test_model_learns_to_copy_and_exact_match_agrees_with_decoding():
     trainer.advance(steps=85)
     items, model = trainer.items, trainer.model.eval()
     asked = sorted(items.held_out, key=lambda item: len(item.source))[:64]
-    _, share, right = teacher_forced(model, items, asked)
+    _, share, right = teacher_forcing(model, items, asked)
     batch = items.batch(asked)
     with torch.inference_mode():
-        mask = batch.source != OWN.pad
+        mask = batch.source != OWN_SYMBOLS.pad
         steps = list(greedy(model, model.start_cache(model.encode(batch.source, mask), mask), limit=11))
     written = torch.stack([step.predicted for step in steps], dim=1).tolist()
-    expected = [OWN.end in ids and items.decode(ids) == item.target for ids, item in zip(written, asked, strict=True)]
+    expected = [
+        OWN_SYMBOLS.end in ids and items.decode(ids) == item.target for ids, item in zip(written, asked, strict=True)
+    ]
     assert right.tolist() == expected and 0 < share < 1
     trainer.advance()
     assert trainer.snapshots[-1].exact_match > 0.9
@@ -127,7 +129,7 @@ def test_model_can_answer_at_any_snapshot(small_config, small_run):
         assert found.attention["cross"].shape == (1, 2, rows, 4)
         assert found.attention["decoder"].shape == (1, 2, rows, rows)
         assert len(found.probabilities) == rows and all(0 < each <= 1 for each in found.probabilities)
-        assert found.right == (found.ended and found.written == ("a", "b", "c"))
+        assert found.is_right == (found.ended and found.written == ("a", "b", "c"))
     with pytest.raises(TaskError, match="does not know 'ß'"):
         answer(small_config, small_run.snapshots[0], "aßc")
 

@@ -15,8 +15,8 @@ from transformer.errors import AtlasError
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses, mean_and_spread
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.language_modelling.scoring import score_text
+from transformer.measurements.attention_comparison import compare_attentions, mean_loss
 from transformer.model.transformer import build
-from transformer.surveys.attentions import compare_attentions, mean_loss
 from transformer.text.tokenizer import START
 from transformer.training.contexts import ContextBatches, Contexts
 from transformer.training.run_folder import RunFolder

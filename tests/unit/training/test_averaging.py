@@ -9,7 +9,7 @@ from transformer.commands.train import main
 from transformer.errors import CheckpointError
 from transformer.files.paths import MODEL
 from transformer.model.transformer import build
-from transformer.text.languages import Languages, given_language, write_languages
+from transformer.text.languages import Languages, typed_language, write_languages
 from transformer.training.averaging import average_models
 
 
@@ -40,7 +40,7 @@ def test_averaged_model_has_the_mean_of_every_weight(folders, tmp_path, run_main
 
 
 def test_model_averaged_with_itself_is_unchanged(folders, tmp_path):
-    french = Languages(given_language("en"), given_language("fr"))
+    french = Languages(typed_language("en"), typed_language("fr"))
     write_languages(folders[0], french)
     average_models([folders[0], folders[0]], tmp_path / "mean")
     found, expected = weights(tmp_path / "mean"), weights(folders[0])

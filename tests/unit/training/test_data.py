@@ -13,8 +13,8 @@ from transformer.training.data import (
     read_pairs,
     read_rows,
     read_sentences,
-    without,
     without_case_and_punctuation,
+    without_held_out,
 )
 from transformer.training.run_folder import read_data
 
@@ -71,7 +71,7 @@ def test_held_out_sentences_are_excluded_on_both_sides():
     pairs = [*PAIRS, ("Yes indeed.", "JA"), ("A dog!", "Ein Hund!")]
     held_out = [("yes", "ja."), ("i have a dream", "?")]
     assert overlap(pairs, held_out) == ["yes", "i have a dream", "ja."]
-    kept = without(pairs, held_out)
+    kept = without_held_out(pairs, held_out)
     assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
 
 

@@ -7,7 +7,7 @@ from transformer.config import TransformerConfig
 from transformer.model.transformer import build
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
-from transformer.training.loss import PORTION, SummedLoss, positions_to_predict
+from transformer.training.loss import PADDING_MULTIPLE, SummedLoss, positions_to_predict
 
 
 def test_every_token_except_padding_is_predicted_once():
@@ -21,7 +21,7 @@ def test_number_of_predicted_positions_is_rounded_up():
     predicted = torch.full((20, 40), PAD)
     predicted[:, :17] = 5
     positions, labels = positions_to_predict(predicted)
-    assert len(positions) == 2 * PORTION and int((labels != PAD).sum()) == 340
+    assert len(positions) == 2 * PADDING_MULTIPLE and int((labels != PAD).sum()) == 340
 
 
 def test_loss_matches_pytorch_cross_entropy():

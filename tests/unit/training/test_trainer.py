@@ -13,11 +13,11 @@ from tests.damages import damage_file
 from tests.full_disk import full_disk
 from tests.unit.training.tiny_runs import TINY, assert_continues_exactly, copy_prepared, trainer
 from tests.unit.training.two_processes import two_processes
-from transformer.checkpoints.available_models import VARIABLE, model_folders
+from transformer.checkpoints.available_models import FOLDER_VARIABLE, model_folders
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import copy_weights
 from transformer.checkpoints.model_texts import CURVE
-from transformer.files.paths import measured_file
+from transformer.files.paths import measurement_file
 from transformer.files.tensors import read_tensors
 from transformer.running.translator import Translator
 from transformer.training.averaging import average
@@ -233,7 +233,7 @@ def test_run_with_newly_prepared_data_resumes_only_if_the_data_is_the_same(train
 def test_saved_checkpoints_can_be_loaded_as_models(trained, monkeypatch):
     trainer(trained, steps=5).train()
     runs = trained.parent
-    monkeypatch.setenv(VARIABLE, str(runs))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(runs))
     found = model_folders()
     assert {"run", "run-3", "run-5"} <= found.keys() and not any(each.problem for each in found.values())
     loaded = {name: load_checkpoint(found[name].path) for name in ("run", "run-3", "run-5")}
@@ -243,7 +243,7 @@ def test_saved_checkpoints_can_be_loaded_as_models(trained, monkeypatch):
         assert all(torch.equal(step[key], value) for key, value in loaded[name].model.named_parameters())
     translator = Translator.load(found["run-3"].path, "cpu")
     assert translator.folder == trained / "weights-0000003.safetensors"
-    assert measured_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
+    assert measurement_file(translator.folder, "x.json") == trained / "weights-0000003.x.json"
 
 
 def test_deleted_weights_are_restored_from_the_training_state(trained):

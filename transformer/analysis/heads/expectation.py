@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.aligner import ALIGNS
+from transformer.analysis.aligner import MIN_ALIGNED_SHARE
 from transformer.analysis.heads.metrics import OFFSETS, HeadMetrics, is_punctuation
 from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
@@ -73,13 +73,13 @@ class Expectation:
         return self.weights[np.arange(len(self.weights)), weights.argmax(axis=-1)]
 
 
-def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
+def alignment_heads(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
     """Return the cross-attention heads that align most words, bool [L, H], and whether these heads align one step late.
 
     Heads that align the predicted word are preferred, because people read a map's row as the word written at that step.
     If there are none, return the heads that align one step late, with the word that the step reads.
     """
-    early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
+    early, late = (metrics.values[f"alignment_{step}"] > MIN_ALIGNED_SHARE + ROUNDING for step in ("predicted", "read"))
     return (early, False) if early.any() else (late, True)
 
 
@@ -88,13 +88,13 @@ def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | Non
 
     Return None if the model has no alignment heads, or if no row of the view contains a word.
     """
-    heads, read = aligning(metrics)
+    heads, read = alignment_heads(metrics)
     rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
     counted = np.array([_has_word(row, view.axes.row_text) for row in rows])
     if not heads.any() or not counted.any():
         return None
     together = view.weights[heads].mean(axis=0, dtype=np.float64)
-    return Expectation(np.where(_special(view), 0.0, together), counted, read)
+    return Expectation(np.where(_is_special(view), 0.0, together), counted, read)
 
 
 def position_expectation(view: View, name: str) -> Expectation | None:
@@ -111,7 +111,7 @@ def position_expectation(view: View, name: str) -> Expectation | None:
     columns = np.clip(rows + offset, 0, count - 1)
     single = np.array([len(row) == 1 for row in view.axes.rows])
     # `name` occurs only in self-attention, where rows and columns are the same tokens.
-    special = _special(view)
+    special = _is_special(view)
     counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
     return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None
 
@@ -120,5 +120,5 @@ def _has_word(tokens: tuple[Token, ...], text: str) -> bool:
     return any(not token.special and not is_punctuation(token, text) for token in tokens)
 
 
-def _special(view: View) -> np.ndarray:
+def _is_special(view: View) -> np.ndarray:
     return np.array([group[0].special for group in view.axes.columns])

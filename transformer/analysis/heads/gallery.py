@@ -23,7 +23,7 @@ from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
 # A head does a task if at least this share of its attention is on the task's links. This project chose the threshold.
-DOES = 0.4
+MIN_TASK_SHARE = 0.4
 # For a specific task, the share must also exceed the part that general tasks explain by this margin. Voita et al. 2019
 # (section 5.2) likewise require a syntactic head to beat the best fixed offset by 10 points.
 MARGIN = 0.1
@@ -90,9 +90,9 @@ class Exhibit:
     examples: tuple[Example, ...]
 
     @property
-    def does_it(self) -> bool:
+    def passes(self) -> bool:
         """Whether enough of the head's attention is on the task's links, beyond what general tasks explain."""
-        return self.share >= DOES and (TASK[self.task].general or self.share - self.explained >= MARGIN)
+        return self.share >= MIN_TASK_SHARE and (TASK[self.task].general or self.share - self.explained >= MARGIN)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Gallery(Record):
     exhibits: tuple[Exhibit, ...]
 
     def __post_init__(self) -> None:
-        if not {name for each in self.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
+        if not {name for exhibit in self.exhibits for name in (exhibit.task, exhibit.rule)} <= {"", *TASK}:
             raise ValueError("the gallery has a task that this version does not know")
 
 
@@ -127,28 +127,30 @@ def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGU
         ValueError: there are no traces.
     """
     tasks = [task for task in TASKS if task.fits(languages)]
-    found: dict[str, list[_Measured]] = {task.name: [] for task in tasks}
+    measurements: dict[str, list[_TaskMeasurement]] = {task.name: [] for task in tasks}
     sentences = 0
     for trace in traces:
         sentences += 1
         for task in tasks:
             links = list(task.links(trace)) if trace.complete else []
             if links:
-                found[task.name].append(_measured(trace, task.kind, links))
+                measurements[task.name].append(_measure_task(trace, task.kind, links))
     if not sentences:
         raise ValueError("a gallery takes at least one trace")
     rules = {
-        task: np.concatenate([each.shares for each in found[task.name]], axis=-1).mean(axis=-1)
+        task: np.concatenate([each.shares for each in measurements[task.name]], axis=-1).mean(axis=-1)
         for task in tasks
-        if task.general and found[task.name]
+        if task.general and measurements[task.name]
     }
     return Gallery(
-        model, sentences, tuple(_exhibit(task, found[task.name], rules) for task in tasks if found[task.name])
+        model,
+        sentences,
+        tuple(_choose_head(task, measurements[task.name], rules) for task in tasks if measurements[task.name]),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
+class _TaskMeasurement:
     """A task measured on one sentence: the trace, the links, and each head's attention share on each link."""
 
     shares: np.ndarray
@@ -156,13 +158,15 @@ class _Measured:
     links: Sequence[Link]
 
 
-def _measured(trace: Trace, kind: Kind, links: Sequence[Link]) -> _Measured:
+def _measure_task(trace: Trace, kind: Kind, links: Sequence[Link]) -> _TaskMeasurement:
     weights = trace.attention(kind).astype(np.float64)
     shares = np.stack([weights[:, :, row, list(columns)].sum(axis=-1) for row, columns in links], axis=-1)
-    return _Measured(shares, trace, links)
+    return _TaskMeasurement(shares, trace, links)
 
 
-def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadTask, np.ndarray]) -> Exhibit:
+def _choose_head(
+    task: HeadTask, measurements: Sequence[_TaskMeasurement], rules: Mapping[HeadTask, np.ndarray]
+) -> Exhibit:
     """Return the head that represents a task, with example sentences.
 
     Choose the head that exceeds the general tasks most or, if no head passes the thresholds, the head with the largest
@@ -170,26 +174,30 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
 
     Args:
         task: task to find a head for.
-        measured: measurements of the task, one per sentence.
+        measurements: measurements of the task, one per sentence.
         rules: general tasks, each with every head's share of attention on the general task's links, [L, H].
     """
-    rows = sum(len(each.links) for each in measured)
-    means = np.concatenate([each.shares for each in measured], axis=-1).mean(axis=-1)
+    rows = sum(len(each.links) for each in measurements)
+    means = np.concatenate([each.shares for each in measurements], axis=-1).mean(axis=-1)
     general = [rule for rule in rules if rule.kind == task.kind and not task.general]
     # For each general task, the part of each link that the general task explains, [L, H, links].
     parts = [
         np.zeros((*means.shape, rows)),
-        *(rules[rule][..., None] * [each for one in measured for each in _covered(one, rule)] for rule in general),
+        *(
+            rules[rule][..., None]
+            * [each for measurement in measurements for each in _covered_by_rule(measurement, rule)]
+            for rule in general
+        ),
     ]
     explained = np.max(parts, axis=0).mean(axis=-1)
-    beyond = np.where((means >= DOES) & (means - explained >= MARGIN), means - explained, 0.0)
+    beyond = np.where((means >= MIN_TASK_SHARE) & (means - explained >= MARGIN), means - explained, 0.0)
     best = means if task.general or not beyond.any() else beyond
     layer, head = (int(index) for index in np.unravel_index(best.argmax(), means.shape))
     rule = ["", *(each.name for each in general)][int(np.argmax([part[layer, head].mean() for part in parts]))]
     # If most sentences have many links, a sentence with only a few is a poor example.
-    least = ENOUGH_LINKS if np.median([len(each.links) for each in measured]) >= MANY_LINKS else 1
-    shown = [each for each in measured if len(each.links) >= least] or list(measured)
-    examples = sorted(shown, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
+    least = ENOUGH_LINKS if np.median([len(each.links) for each in measurements]) >= MANY_LINKS else 1
+    candidates = [each for each in measurements if len(each.links) >= least] or list(measurements)
+    examples = sorted(candidates, key=lambda each: -float(each.shares[layer, head].mean()))[:EXAMPLES]
     return Exhibit(
         task.name,
         task.kind,
@@ -200,59 +208,59 @@ def _exhibit(task: HeadTask, measured: Sequence[_Measured], rules: Mapping[HeadT
         rule,
         round(float(explained[layer, head]), DIGITS),
         rows,
-        len(measured),
-        tuple(_example(task.kind, each, layer, head) for each in examples),
+        len(measurements),
+        tuple(_build_example(task.kind, example, layer, head) for example in examples),
     )
 
 
-def _covered(measured: _Measured, rule: HeadTask) -> list[bool]:
+def _covered_by_rule(measurement: _TaskMeasurement, rule: HeadTask) -> list[bool]:
     """Return, for each link of a sentence, whether a general task also covers the link.
 
     A general task with the same columns in every row, such as the end symbol, covers these columns in all rows.
     """
-    ruled = dict(rule.links(measured.trace))
+    ruled = dict(rule.links(measurement.trace))
     places = set(ruled.values())
     anywhere = places.pop() if len(ruled) > 1 == len(places) else ()
-    return [not set(columns).isdisjoint(ruled.get(row, anywhere)) for row, columns in measured.links]
+    return [not set(columns).isdisjoint(ruled.get(row, anywhere)) for row, columns in measurement.links]
 
 
-def _example(kind: Kind, measured: _Measured, layer: int, head: int) -> Example:
+def _build_example(kind: Kind, measurement: _TaskMeasurement, layer: int, head: int) -> Example:
     """Build an example from a sentence: the task's strongest link and the map row of this link.
 
     Encoder examples show words. Decoder examples show tokens: each step reads one token and predicts another, and
     merging tokens into words would hide this.
     """
-    axes = axes_of(measured.trace, kind, words=kind == "encoder")
-    weights = view_of(measured.trace, kind, words=axes.words)
+    axes = axes_of(measurement.trace, kind, words=kind == "encoder")
+    weights = view_of(measurement.trace, kind, words=axes.words)
 
     def place(link: Link) -> tuple[int, int]:
         row, columns = link
-        most = max(columns, key=lambda column: float(measured.trace.attention(kind)[layer, head, row, column]))
+        most = max(columns, key=lambda column: float(measurement.trace.attention(kind)[layer, head, row, column]))
         return (
             next(number for number, group in enumerate(axes.row_positions) if row in group),
             next(number for number, group in enumerate(axes.column_positions) if most in group),
         )
 
     row, column = max(
-        map(place, measured.links),
+        map(place, measurement.links),
         # A link between two tokens of the same word illustrates nothing.
         key=lambda at: (
             axes.row_positions[at[0]] != axes.column_positions[at[1]] or kind != "encoder",
             float(weights.weights[layer, head, *at]),
         ),
     )
-    seen = np.flatnonzero(weights.mask[row])
+    visible_columns = np.flatnonzero(weights.mask[row])
     return Example(
-        text=measured.trace.source_text,
-        target=measured.trace.target_text,
+        text=measurement.trace.source_text,
+        target=measurement.trace.target_text,
         words=axes.words,
         rows=axes.row_positions[row],
         columns=axes.column_positions[column],
         read=_label(axes.rows[row], axes.row_text),
         written="" if axes.predicted is None else _label(axes.predicted[row], axes.row_text),
-        labels=tuple(_label(axes.columns[each], axes.column_text) for each in seen),
-        weights=tuple(round(float(weight), DIGITS) for weight in weights.weights[layer, head, row, seen]),
-        looked_at=int(np.flatnonzero(seen == column)[0]),
+        labels=tuple(_label(axes.columns[each], axes.column_text) for each in visible_columns),
+        weights=tuple(round(float(weight), DIGITS) for weight in weights.weights[layer, head, row, visible_columns]),
+        looked_at=int(np.flatnonzero(visible_columns == column)[0]),
     )
 
 

@@ -21,7 +21,7 @@ from transformer.values.trace import Kind, Trace
 
 # Identifies a token or word in both models: (character span relative to the text's end, or role of a special token;
 # number of earlier tokens with an equal first item).
-Key = tuple[object, int]
+TokenKey = tuple[object, int]
 
 
 def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
@@ -37,11 +37,11 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
         return 1 - head_distances(a.attention(kind), b.attention(kind)) / np.log(2)
     views = [view_of(trace, kind, words=True) for trace in (a, b)]
     rows = [
-        _keys(view.axes.row_positions, trace.query_tokens(kind), view.axes.row_text)
+        _token_keys(view.axes.row_positions, trace.query_tokens(kind), view.axes.row_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     columns = [
-        _keys(view.axes.column_positions, trace.key_tokens(kind), view.axes.column_text)
+        _token_keys(view.axes.column_positions, trace.key_tokens(kind), view.axes.column_text)
         for view, trace in zip(views, (a, b), strict=True)
     ]
     both_rows, both_columns = ([key for key in first if key in second] for first, second in (rows, columns))
@@ -50,8 +50,8 @@ def similarities(a: Trace, b: Trace, kind: Kind) -> np.ndarray:
         places = [own_rows.index(key) for key in both_rows], [own_columns.index(key) for key in both_columns]
         weights.append(scaled_rows(view.weights[:, :, places[0]][..., places[1]])[0])
     # Leave out rows without any weight on the shared columns.
-    seen = np.logical_and(*(each.sum(axis=-1).min(axis=(0, 1)) > 0 for each in weights))
-    return 1 - head_distances(*(each[:, :, seen] for each in weights)) / np.log(2)
+    seen = np.logical_and(*(weight.sum(axis=-1).min(axis=(0, 1)) > 0 for weight in weights))
+    return 1 - head_distances(*(weight[:, :, seen] for weight in weights)) / np.log(2)
 
 
 def best_match(similarity: np.ndarray) -> np.ndarray:
@@ -77,22 +77,22 @@ def shuffled_similarity(similarity: np.ndarray, match: np.ndarray, heads: int) -
         heads: number of heads in each layer of B.
     """
     layers = similarity.reshape(*similarity.shape[:-1], -1, heads).mean(axis=-1)
-    return _taken(layers, np.where(match < 0, -1, match // heads))
+    return _at_columns(layers, np.where(match < 0, -1, match // heads))
 
 
 def matched_similarity(similarity: np.ndarray, match: np.ndarray) -> np.ndarray:
     """Return the similarity between each head of model A and its match, [..., heads of A]; NaN without a match."""
-    return _taken(similarity, match)
+    return _at_columns(similarity, match)
 
 
-def _taken(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    found = values[..., np.arange(len(columns)), columns].astype(np.float64)
-    found[..., columns < 0] = np.nan
-    return found
+def _at_columns(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    selected = values[..., np.arange(len(columns)), columns].astype(np.float64)
+    selected[..., columns < 0] = np.nan
+    return selected
 
 
-def _keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[Key]:
-    seen: Counter[object] = Counter()
+def _token_keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[TokenKey]:
+    counts: Counter[object] = Counter()
     keys = []
     for group in groups:
         spans = [span for position in group if (span := tokens[position].span) is not None]
@@ -101,6 +101,6 @@ def _keys(groups: Sequence[Group], tokens: Sequence[Token], text: str) -> list[K
             if not spans
             else (min(start for start, _ in spans) - len(text), max(end for _, end in spans) - len(text))
         )
-        keys.append((what, seen[what]))
-        seen[what] += 1
+        keys.append((what, counts[what]))
+        counts[what] += 1
     return keys

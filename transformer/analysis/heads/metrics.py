@@ -46,7 +46,7 @@ class Metric:
     kinds: tuple[Kind, ...]
 
 
-def _share(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metric:
+def _share_metric(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metric:
     return Metric(name, title, meaning, "share", 0.0, 1.0, kinds)
 
 
@@ -69,48 +69,48 @@ METRICS = (
         None,
         KINDS,
     ),
-    _share(
+    _share_metric(
         "confidence",
         "confidence",
         "The largest weight of a query, start and end symbols left out (Voita et al. 2019).",
         KINDS,
     ),
-    _share(
+    _share_metric(
         "strongest_previous",
         "looks most at the previous token",
         "Queries that look most at the token before them, out of those for which it is not the first token.",
         SELF,
     ),
-    _share(
+    _share_metric(
         "strongest_same",
         "looks most at the same token",
         "Queries that look most at their own place, out of those that are neither the first token nor the end symbol.",
         SELF,
     ),
-    _share(
+    _share_metric(
         "strongest_next",
         "looks most at the next token",
         "Queries that look most at the token after them, out of those for which it is not the end symbol.",
         ("encoder",),
     ),
-    _share(
+    _share_metric(
         "strongest_rarest",
         "looks most at the rarest token",
         "Queries that look most at the rarest token. Its place in the vocabulary stands in for a count. Sentences "
         "whose rarest token is the first are not counted.",
         KINDS,
     ),
-    _share("previous", "on the previous token", "Attention on the token before the query.", SELF),
-    _share("same", "on the same token", "Attention on the query's own place.", SELF),
-    _share("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
-    _share(
+    _share_metric("previous", "on the previous token", "Attention on the token before the query.", SELF),
+    _share_metric("same", "on the same token", "Attention on the query's own place.", SELF),
+    _share_metric("next", "on the next token", "Attention on the token after the query.", ("encoder",)),
+    _share_metric(
         "first",
         "on the first token",
         "Attention on the first token, which in masked self-attention is the start symbol.",
         KINDS,
     ),
-    _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
-    _share(
+    _share_metric("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
+    _share_metric(
         "punctuation",
         "on punctuation",
         "Attention on punctuation other than the first token. Sentences without any are not counted.",
@@ -125,14 +125,14 @@ METRICS = (
         None,
         SELF,
     ),
-    _share(
+    _share_metric(
         "alignment_predicted",
         "aligns the token predicted",
         "Target tokens at whose prediction the head looks most at the source token that all heads together agree on. "
         "Links to the first source token are not counted.",
         ("cross",),
     ),
-    _share(
+    _share_metric(
         "alignment_read",
         "aligns the token read",
         "As “aligns the token predicted”, but one step later, when the decoder reads the target token "
@@ -178,37 +178,37 @@ def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> He
         scores: score of each token in the key vocabulary, by id; a lower score means a rarer token. See
             `Vocabulary.key_scores`. If None, metrics that need scores are left out.
     """
-    measured = dict(_each_query(trace, kind, scores))
+    by_name = dict(_query_metrics(trace, kind, scores))
     values, queries = {}, {}
     for metric in metrics_of(kind):
-        if metric.name not in measured:
+        if metric.name not in by_name:
             continue
-        each, counted = measured[metric.name]
-        queries[metric.name] = int(counted.sum())
-        values[metric.name] = each[..., counted].mean(axis=-1) if counted.any() else np.full(each.shape[:2], np.nan)
+        each, applies = by_name[metric.name]
+        queries[metric.name] = int(applies.sum())
+        values[metric.name] = each[..., applies].mean(axis=-1) if applies.any() else np.full(each.shape[:2], np.nan)
     return HeadMetrics(kind, values, queries)
 
 
-def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
+def average(sentences: Iterable[HeadMetrics]) -> HeadMetrics:
     """Average metrics over sentences, weighting each sentence by its number of queries.
 
     Args:
-        measured: metrics of one model and one attention kind, one item per sentence.
+        sentences: metrics of one model and one attention kind, one item per sentence.
 
     Raises:
-        ValueError: `measured` is empty or mixes attention kinds.
+        ValueError: `sentences` is empty or mixes attention kinds.
     """
-    measured = list(measured)
-    kinds = {metrics.kind for metrics in measured}
+    sentences = list(sentences)
+    kinds = {metrics.kind for metrics in sentences}
     if len(kinds) != 1:
         raise ValueError(f"an average takes metrics of one kind of attention, not of {len(kinds)}")
     values, queries = {}, {}
-    for name, first in measured[0].values.items():
-        applied = [metrics for metrics in measured if metrics.queries[name]]
+    for name, first in sentences[0].values.items():
+        applied = [metrics for metrics in sentences if metrics.queries[name]]
         queries[name] = sum(metrics.queries[name] for metrics in applied)
         total = sum((metrics.values[name] * metrics.queries[name] for metrics in applied), np.zeros(first.shape))
         values[name] = total / queries[name] if applied else np.full(first.shape, np.nan)
-    return HeadMetrics(measured[0].kind, values, queries)
+    return HeadMetrics(sentences[0].kind, values, queries)
 
 
 def is_punctuation(token: Token, text: str) -> bool:
@@ -218,10 +218,10 @@ def is_punctuation(token: Token, text: str) -> bool:
 
 
 # (metric name, (value for each query [L, H, Q], mask of the queries to which the metric applies, bool [Q]))
-Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
+NamedMetric = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
-def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[Measured]:
+def _query_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[NamedMetric]:
     weights, mask = trace.attention(kind).astype(np.float64), trace.mask(kind)
     keys = trace.key_tokens(kind)
     special = np.array([token.special for token in keys])
@@ -250,12 +250,14 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Ite
     marks = ~sinks & [is_punctuation(key, text) for key in keys]
     yield "punctuation", (weights[..., marks].sum(axis=-1), every & marks.any())
     if kind == "cross":
-        yield from _alignments(trace)
+        yield from _alignment_metrics(trace)
     else:
-        yield from _positions(weights, mask, strongest, sinks)
+        yield from _position_metrics(weights, mask, strongest, sinks)
 
 
-def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray) -> Iterator[Measured]:
+def _position_metrics(
+    weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray
+) -> Iterator[NamedMetric]:
     """Yield the positional metrics of self-attention: previous, same and next token, and distance."""
     count = len(mask)
     rows = np.arange(count)
@@ -267,7 +269,7 @@ def _positions(weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sin
     yield "distance", ((weights * np.abs(rows[:, None] - rows)).sum(axis=-1), np.ones(count, dtype=bool))
 
 
-def _alignments(trace: Trace) -> Iterator[Measured]:
+def _alignment_metrics(trace: Trace) -> Iterator[NamedMetric]:
     agreed = consensus(trace)
     for name, shift in (("predicted", False), ("read", True)):
         # Special tokens stay among the columns, so a head that attends to the end symbol aligns nothing.

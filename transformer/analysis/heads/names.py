@@ -37,7 +37,7 @@ class Rule:
     holds: Callable[[Mapping[str, np.ndarray]], np.ndarray]
 
 
-def _positional(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
+def _position_rule(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
     return Rule(
         name,
         f"At least 90% of its queries look most at the {name}, and its confidence is above 80% "
@@ -47,7 +47,7 @@ def _positional(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
     )
 
 
-def _neighbour(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
+def _neighbour_rule(name: str, metric: str, kinds: tuple[Kind, ...]) -> Rule:
     return Rule(
         name,
         f"More than half of its attention is on the {name} (Clark et al. 2019, section 3.1), and more than half of its "
@@ -64,11 +64,11 @@ def _most(shares: np.ndarray) -> np.ndarray:
 
 
 RULES = (
-    _positional("previous token", "previous", ("encoder", "decoder")),
-    _neighbour("previous token", "previous", ("encoder", "decoder")),
-    _positional("next token", "next", ("encoder",)),
-    _neighbour("next token", "next", ("encoder",)),
-    _positional("same token", "same", ("encoder", "decoder")),
+    _position_rule("previous token", "previous", ("encoder", "decoder")),
+    _neighbour_rule("previous token", "previous", ("encoder", "decoder")),
+    _position_rule("next token", "next", ("encoder",)),
+    _neighbour_rule("next token", "next", ("encoder",)),
+    _position_rule("same token", "same", ("encoder", "decoder")),
     Rule(
         "end symbol",
         "More than half of its attention is on the end symbol (Clark et al. 2019, section 3.2).",

@@ -18,23 +18,23 @@ from transformer.text.languages import LANGUAGES, Languages
 from transformer.values.tokens import Token
 from transformer.values.trace import Kind, Trace
 
-ENGLISH, GERMAN = (each.name for each in LANGUAGES)
+ENGLISH, GERMAN = (language.name for language in LANGUAGES)
 # (row, columns the row should attend to). The columns are the tokens of one word.
 Link = tuple[int, tuple[int, ...]]
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
 GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
 # Words that begin a subordinate clause. German puts a comma before such a clause; English often does not.
-SUBORDINATORS = _words("""
+SUBORDINATORS = _word_set("""
     that who whom whose which what where when while why how because if whether although than as
 """)
 # Finite verb forms that German pairs with a second verb form at the end of the clause.
-AUXILIARIES = _words("""
+AUXILIARIES = _word_set("""
     habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
     kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
     wollten darf dürfen möchte möchten
@@ -73,7 +73,7 @@ class HeadTask:
         """Return whether the task applies to a model with the given languages."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
-    def described(self, languages: Languages) -> tuple[str, str]:
+    def title_and_meaning(self, languages: Languages) -> tuple[str, str]:
         """Return the title and meaning with the language names filled in."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)
@@ -93,15 +93,15 @@ def _neighbour(offset: int, tokens: Sequence[Token]) -> Iterator[Link]:
 
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
-    return _spelled(trace.source_tokens, trace.source_text)
+    return _words_with_text(trace.source_tokens, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Return each target word's positions in `target_tokens`, and its text. Row n - 1 of a map predicts position n."""
-    return _spelled(trace.target_tokens, trace.target_text)
+    return _words_with_text(trace.target_tokens, trace.target_text)
 
 
-def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], str]]:
+def _words_with_text(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], str]]:
     return [
         (group, covered_text([tokens[position] for position in group], text).strip('.,;:!?"“”„…()'))
         for group in word_groups(tokens, text)
@@ -109,11 +109,11 @@ def _spelled(tokens: Sequence[Token], text: str) -> list[tuple[tuple[int, ...], 
     ]
 
 
-def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
+def _end(trace: Trace, *, writes_end: bool) -> Iterator[Link]:
     """Yield links to the source's end symbol: from the steps that write the end symbol, or from all other steps."""
-    end = tuple(at for at, token in enumerate(trace.source_tokens) if token.role == "end")
+    end = tuple(index for index, token in enumerate(trace.source_tokens) if token.role == "end")
     yield from (
-        (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == written and end
+        (row, end) for row, token in enumerate(trace.predicted_tokens) if (token.role == "end") == writes_end and end
     )
 
 
@@ -284,7 +284,7 @@ TASKS = (
         "Before it writes the end symbol, the model looks at the end of the {source} "
         "sentence: all of it is translated.",
         "cross",
-        lambda trace: _end(trace, written=True),
+        lambda trace: _end(trace, writes_end=True),
     ),
     HeadTask(
         "resting",
@@ -292,7 +292,7 @@ TASKS = (
         "A row must add up to 1, so a head that has nothing to look for has to put its "
         "attention somewhere: on the end symbol, which says nothing.",
         "cross",
-        lambda trace: _end(trace, written=False),
+        lambda trace: _end(trace, writes_end=False),
         general=True,
     ),
 )

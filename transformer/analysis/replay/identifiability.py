@@ -13,7 +13,7 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 # Two vectors count as equal if the norm of the difference is at most this fraction of the vectors' norm.
-SAME = 1e-6
+EQUALITY_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +70,14 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
     patterns, pattern_of = np.unique(mask, axis=0, return_inverse=True)
     for number, columns in enumerate(patterns):
         rows = np.flatnonzero(pattern_of.ravel() == number)
-        seen = _column_space(transformed[columns])
-        effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
-        rank[rows] = seen.shape[1]
+        basis = _column_space(transformed[columns])
+        effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ basis @ basis.T
+        rank[rows] = basis.shape[1]
         # Appending a column of ones to T also fixes the sum of the weights. Unless T already spans the column, the null
         # space loses one more dimension.
-        ones = np.ones(len(seen))
-        new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
-        sum_keeping[rows] = len(seen) - seen.shape[1] - new
+        ones = np.ones(len(basis))
+        new = np.linalg.norm(ones - basis @ (ones @ basis)) > EQUALITY_TOLERANCE * np.sqrt(len(basis))
+        sum_keeping[rows] = len(basis) - basis.shape[1] - new
     return Identifiability(mask.sum(axis=1), width, rank, sum_keeping, effective, weights - effective)
 
 

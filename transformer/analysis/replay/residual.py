@@ -66,13 +66,13 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
     config, name, notes = weights.config, f"{stack}_layers.{layer}.{part}", Notes()
     before, after = (stream.astype(np.float64) for stream in trace.residual(stack, layer, part))
     norm = select(weights.arrays, f"{name}_residual")
-    seen, read_norm = read(before, norm, config.norm, notes)
+    network_input, read_norm = read(before, norm, config.norm, notes)
     if part == "feed_forward":
-        written, _ = feed_forward(seen, select(weights.arrays, name), config.activation, notes)
+        output, _ = feed_forward(network_input, select(weights.arrays, name), config.activation, notes)
     else:
-        written = contributions(trace, weights, "cross" if part == "cross_attention" else stack, layer).output()
-    normed, write_norm = write(before, written, norm, config.norm, notes)
-    summed = before + written
+        output = contributions(trace, weights, "cross" if part == "cross_attention" else stack, layer).output()
+    normed, write_norm = write(before, output, norm, config.norm, notes)
+    summed = before + output
     saved = read_norm or write_norm
     assert saved is not None, "there is one norm, before the sub-layer or after it"
     return SubLayer(
@@ -80,13 +80,13 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
         layer,
         part,
         before,
-        seen,
-        written,
+        network_input,
+        output,
         summed,
         after,
         before if read_norm else summed,
         saved.normalised,
-        seen if read_norm else normed,
+        network_input if read_norm else normed,
         notes.values.get("hidden"),
     )
 
@@ -96,8 +96,8 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
     stream = trace.residual_stream(stack).astype(np.float64)
     parts = trace.parts(stack)
     layers = (len(stream) - 1) // len(parts)
-    written = [sublayer(trace, weights, stack, layer, part).written for layer in range(layers) for part in parts]
-    return StreamSizes(np.linalg.norm(stream, axis=-1), np.linalg.norm(written, axis=-1))
+    outputs = [sublayer(trace, weights, stack, layer, part).written for layer in range(layers) for part in parts]
+    return StreamSizes(np.linalg.norm(stream, axis=-1), np.linalg.norm(outputs, axis=-1))
 
 
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:

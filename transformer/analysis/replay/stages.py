@@ -14,7 +14,7 @@ from transformer.analysis.replay.cell import relative_of
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
-from transformer.backpropagation.notes import Stage, rows_of
+from transformer.backpropagation.notes import Stage, length_letter
 from transformer.config import Activation
 from transformer.model.encodings import ENCODINGS, turn
 from transformer.values.trace import Detail, Kind, Stack, Trace
@@ -47,18 +47,18 @@ def stages(
         head: 0-based head to show in detail, from queries to weights.
     """
     layers = {"encoder": encoder_layer, "decoder": decoder_layer}
-    found = []
+    stage_list = []
     for stack in trace.stacks:
-        found += [
-            *_text(trace, weights, stack),
-            *_layer(trace, weights, stack, layers[stack], head),
-            *_output(trace, weights, stack),
+        stage_list += [
+            *_embedding_stages(trace, weights, stack),
+            *_layer_stages(trace, weights, stack, layers[stack], head),
+            *_output_stages(trace, weights, stack),
         ]
-    return (*found, *_words(trace, weights))
+    return (*stage_list, *_prediction_stages(trace, weights))
 
 
-def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
-    text, rows = embedded_text(trace, weights, stack), rows_of(stack)
+def _embedding_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
+    text, rows = embedded_text(trace, weights, stack), length_letter(stack)
     scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
 
     def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
@@ -81,8 +81,8 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
         yield stage("input", name, rf"x = {summed}", f"B, {rows}, D", text.total[None])
 
 
-def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
-    pre, rows = weights.config.norm == "pre", rows_of(stack)
+def _layer_stages(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
+    pre, rows = weights.config.norm == "pre", length_letter(stack)
     for number, part in enumerate(trace.parts(stack)):
         replayed = sublayer(trace, weights, stack, layer, part)
         if number == 0:
@@ -90,11 +90,11 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
         if pre:
             yield _stage(replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.normed)
         if replayed.hidden is not None:
-            yield from _feed_forward(replayed, replayed.hidden, weights)
+            yield from _feed_forward_stages(replayed, replayed.hidden, weights)
         else:
-            yield from _attention(trace, weights, replayed, head)
+            yield from _attention_stages(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
-        added = rf"x + \mathrm{{{name}}}({_read(weights)})"
+        added = rf"x + \mathrm{{{name}}}({_input_symbol(weights)})"
         # In pre-norm models, the sum after the residual connection is the next residual stream, so take
         # it from the trace.
         yield _stage(
@@ -105,14 +105,14 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield _stage(replayed, "norm", "layer normalisation", formula, f"{rows}, D", replayed.after)
 
 
-def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
+def _attention_stages(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
     """Yield the stages of one head, from queries to output, then those of all heads joined."""
     kind: Kind = "cross" if part.part == "cross_attention" else part.stack
-    rows, columns = rows_of(part.stack), "T" if kind == "decoder" else "S"
+    rows, columns = length_letter(part.stack), "T" if kind == "decoder" else "S"
     name = ATTENTION[kind]
     if kind == "decoder" and not trace.interventions.decoder_mask:
         name += " without its mask"
-    read = _read(weights)
+    read = _input_symbol(weights)
     looked_at = "m" if kind == "cross" else read
     scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
     relative = relative_of(trace, weights, kind)
@@ -175,16 +175,16 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     yield stage("written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written)
 
 
-def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
-    rows = rows_of(part.stack)
-    formula = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+def _feed_forward_stages(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
+    rows = length_letter(part.stack)
+    formula = rf"{ACTIVATIONS[weights.config.activation]}({_input_symbol(weights)} W_1 + b_1)"
     yield _stage(part, "hidden", "feed-forward network, hidden layer", formula, f"{rows}, F", hidden)
     yield _stage(
         part, "written", "position-wise feed-forward network", rf"{formula}\, W_2 + b_2", f"{rows}, D", part.written
     )
 
 
-def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
+def _output_stages(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     symbol, pre = "m" if stack == "encoder" else "y", weights.config.norm == "pre"
     formula = rf"{symbol} = {NORM}" if pre else rf"{symbol} = x"
     if len(trace.stacks) > 1:
@@ -197,12 +197,12 @@ def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
         None,
         name,
         formula,
-        f"B, {rows_of(stack)}, D",
+        f"B, {length_letter(stack)}, D",
         stack_output(trace, weights, stack)[None],
     )
 
 
-def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
+def _prediction_stages(trace: Trace, weights: Weights) -> Iterator[Stage]:
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
     # Tied embeddings reuse the target embedding table E as the output matrix; otherwise it is a separate matrix W.
@@ -220,6 +220,6 @@ def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, arra
     return Stage(f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None])
 
 
-def _read(weights: Weights) -> str:
+def _input_symbol(weights: Weights) -> str:
     """Return the symbol for a sub-layer's input: the normalised stream in pre-norm, the stream itself in post-norm."""
     return r"\hat{x}" if weights.config.norm == "pre" else "x"

@@ -11,7 +11,7 @@ from transformer.lessons.claims import (
     paths,
     runs,
 )
-from transformer.lessons.claims.registry import CLAIMS, Claim, Finding, check_call, measured
+from transformer.lessons.claims.registry import CLAIMS, Claim, Finding, check_call, measure_claim
 
 __all__ = [
     "CLAIMS",
@@ -24,7 +24,7 @@ __all__ = [
     "decoding",
     "heads",
     "learning",
-    "measured",
+    "measure_claim",
     "patching",
     "paths",
     "runs",

@@ -75,7 +75,7 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
     )
 
 
-def check_removable(evidence: Evidence, count: int) -> None:
+def check_count(evidence: Evidence, count: int) -> None:
     """Check that the number of heads to remove is at least 1 and at most half of the model's heads.
 
     Raises:
@@ -92,7 +92,7 @@ def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]
     Raises:
         LessonError: `count` is below 1 or above half of the heads.
     """
-    check_removable(evidence, count)
+    check_count(evidence, count)
     heads = all_heads(evidence.runs.config)
     ranked = [heads[index] for index in np.argsort(-evidence.head_changes(), kind="stable")]
     least, most = (

@@ -14,15 +14,15 @@ from transformer.lessons.evidence import Evidence, name
 from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.trace import TraceRun
 
-NO_WORD = "a sentence without a word has no word that mattered"
+NO_WORD_MESSAGE = "a sentence without a word has no word that mattered"
 # The most attended-to word counts as needed if it is among this many words with the largest erasure costs.
-CLOSE = 3
+TOP_WORDS = 3
 # Hiding the needed word must cost at least this much more than hiding the most attended-to word, in nats.
-CLEAR = 1.0
+MIN_COST_MARGIN = 1.0
 
 
 @dataclass(frozen=True)
-class Named:
+class WordComparison:
     """Source words that matter most to one translated word, according to attention weights and to erasure.
 
     Attributes:
@@ -53,7 +53,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedForAll:
+class SentenceComparison:
     """Attention weight and erasure cost of each source word, for the whole translation.
 
     Attributes:
@@ -93,14 +93,16 @@ class NamedForAll:
 )
 def looked_at_and_needed(evidence: Evidence) -> Finding:
     """For some German word, the English word it looks at most is not the English word it needs most."""
-    found = named_words(evidence)
-    apart = max(found, key=lambda one: 0.0 if one.agree else one.needed_cost - one.cost)
-    same = sum(one.agree for one in found)
+    comparisons = compare_words(evidence)
+    apart = max(
+        comparisons, key=lambda comparison: 0.0 if comparison.agree else comparison.needed_cost - comparison.cost
+    )
+    same = sum(comparison.agree for comparison in comparisons)
     return finding(
-        not apart.agree and apart.needed_cost - apart.cost > CLEAR,
+        not apart.agree and apart.needed_cost - apart.cost > MIN_COST_MARGIN,
         same=same,
-        words=len(found),
-        share=same / len(found),
+        words=len(comparisons),
+        share=same / len(comparisons),
         word=apart.word,
         looked_at=apart.looked_at,
         weight=apart.weight,
@@ -116,24 +118,24 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
 @claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
 def looked_at_is_not_needed(evidence: Evidence) -> Finding:
     """The English word that the translation looks at most is not among the three English words it needs most."""
-    found = named_for_all(evidence)
-    looked, needed = found.looked_at, found.order[0]
-    place = found.order.index(looked) + 1
+    comparison = compare_for_sentence(evidence)
+    looked, needed = comparison.looked_at, comparison.order[0]
+    place = comparison.order.index(looked) + 1
     return finding(
-        place > CLOSE,
-        looked_at=found.words[looked],
-        weight=float(found.weights[looked]),
+        place > TOP_WORDS,
+        looked_at=comparison.words[looked],
+        weight=float(comparison.weights[looked]),
         place=place,
-        words=len(found.words),
-        cost=float(found.costs[looked]),
-        needed=found.words[needed],
-        needed_weight=float(found.weights[needed]),
-        needed_cost=float(found.costs[needed]),
-        second=found.words[found.order[min(1, len(found.order) - 1)]],
+        words=len(comparison.words),
+        cost=float(comparison.costs[looked]),
+        needed=comparison.words[needed],
+        needed_weight=float(comparison.weights[needed]),
+        needed_cost=float(comparison.costs[needed]),
+        second=comparison.words[comparison.order[min(1, len(comparison.order) - 1)]],
     )
 
 
-def named_words(evidence: Evidence) -> list[Named]:
+def compare_words(evidence: Evidence) -> list[WordComparison]:
     """For each translated word, return the source words that matter most by attention weights and by erasure.
 
     Raises:
@@ -143,10 +145,10 @@ def named_words(evidence: Evidence) -> list[Named]:
     tokens, text = trace.predicted_tokens, trace.target_text
     groups = [group for group in word_groups(tokens, text) if has_word(group, tokens, text)]
     if not groups:
-        raise LessonError(NO_WORD)
-    english, weights, costs = _looked_and_needed(evidence, [Target(group) for group in groups])
+        raise LessonError(NO_WORD_MESSAGE)
+    english, weights, costs = _weights_and_costs(evidence, [Target(group) for group in groups])
     return [
-        Named(
+        WordComparison(
             name([tokens[at] for at in group], text),
             float(np.exp(trace.log_probs[list(group)].sum())),
             english[looked],
@@ -160,21 +162,21 @@ def named_words(evidence: Evidence) -> list[Named]:
     ]
 
 
-def named_for_all(evidence: Evidence) -> NamedForAll:
+def compare_for_sentence(evidence: Evidence) -> SentenceComparison:
     """Return each source word's attention weight and erasure cost, for the whole translation.
 
     Raises:
         LessonError: the sentence contains no word.
     """
-    english, weights, costs = _looked_and_needed(evidence, [whole_sentence(evidence.trace(details=True))])
+    english, weights, costs = _weights_and_costs(evidence, [whole_sentence(evidence.trace(details=True))])
     words = [
-        word if word not in english[:at] else f"{word} ({english[: at + 1].count(word)})"
-        for at, word in enumerate(english)
+        word if word not in english[:index] else f"{word} ({english[: index + 1].count(word)})"
+        for index, word in enumerate(english)
     ]
-    return NamedForAll(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
+    return SentenceComparison(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
 
 
-def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _weights_and_costs(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Measure, for each target, the mean attention to each source word, and the cost of hiding each source word.
 
     Returns:
@@ -185,9 +187,9 @@ def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[
     """
     trace = evidence.trace(details=True)
     source, _ = token_groups(trace, words=True)
-    columns = [at for at, group in enumerate(source) if not trace.source_tokens[group[0]].special]
+    columns = [index for index, group in enumerate(source) if not trace.source_tokens[group[0]].special]
     if not columns:
-        raise LessonError(NO_WORD)
+        raise LessonError(NO_WORD_MESSAGE)
     english = [name([trace.source_tokens[at] for at in source[column]], trace.source_text) for column in columns]
     weights, costs = (
         evidence.runs.get(AttributionRun(TraceRun(evidence.sentence), method, tuple(targets), True)).source[:, columns]

@@ -42,7 +42,8 @@ def softmax_of_two(evidence: Evidence, score: float, other: float, width: int) -
 @claim("product", "root", "width", "score", "weight", "deviation", "layer", "head")
 def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> Finding:
     """A row's weights are the softmax of its scores: query times key, divided by the square root of the head width."""
-    (layer, number), row_at, column_at = _cell(evidence, kind, head, row, column)
+    layer, number, row_at = evidence.at_row(kind, head, row)
+    column_at = evidence.view(kind).axes.column_positions[evidence.column(kind, column)][0]
     trace = evidence.trace(details=True)
     queries, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
     products = keys @ queries[row_at]
@@ -65,8 +66,7 @@ def cell_recomputed(evidence: Evidence, kind: Kind, head: str, row: str, column:
 @claim("count", "width", "deviation")
 def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     """A head's output is the sum of all value vectors, each multiplied by its attention weight."""
-    layer, number = at = evidence.head(kind, head)
-    row_at = _first_token(evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)])
+    layer, number, row_at = evidence.at_row(kind, head, row)
     trace = evidence.trace(details=True)
     values = trace.detail(kind, "values")[layer, number].astype(np.float64)
     summed = trace.attention(kind)[layer, number, row_at] @ values
@@ -103,7 +103,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
     The stages are before and after the encoder, then after the encoder with words hidden. First, `hide` and
     `hide_other` are hidden (if given), then every word from every other.
     """
-    sentences = evidence, evidence.of(other)
+    sentences = evidence, evidence.for_sentence(other)
 
     def alike(stage: int, *hidden: tuple[int, ...]) -> float:
         return _cosine(
@@ -114,8 +114,8 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
         )
 
     stages = {"before the encoder": alike(0), "after the encoder": alike(-1)}
-    if named := [each for each in (hide, hide_other) if each]:
-        stages[f"{' and '.join(f'“{each}”' for each in named)} hidden"] = alike(
+    if hidden_names := [each for each in (hide, hide_other) if each]:
+        stages[f"{' and '.join(f'“{name}”' for name in hidden_names)} hidden"] = alike(
             -1,
             *(
                 _positions(sentence, each) if each else ()
@@ -130,7 +130,7 @@ def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_ot
 
 def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
     """Return the first components of a word's vector before the encoder in two sentences, and the vectors' cosine."""
-    vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
+    vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.for_sentence(other))]
     return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
 
 
@@ -184,17 +184,5 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
     )
 
 
-def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Return the 0-based (layer, head), and the positions of the first token of the row word and of the column word."""
-    at = evidence.head(kind, head)
-    axes = evidence.view(kind).axes
-    row_at = _first_token(axes.row_positions[evidence.row(kind, row, at)])
-    return at, row_at, _first_token(axes.column_positions[evidence.column(kind, column)])
-
-
-def _first_token(positions: tuple[int, ...]) -> int:
-    return positions[0]
-
-
-def _cosine(one: np.ndarray, other: np.ndarray) -> float:
-    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+def _cosine(first: np.ndarray, second: np.ndarray) -> float:
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))

@@ -36,7 +36,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
         until: last training step to include; 0 includes all steps. Losses before and after a vocabulary change cannot
             be compared.
     """
-    _, losses = noted_losses(evidence, until)
+    _, losses = recorded_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
     if max(start, end) > MAX_LOSS:
         raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats per token: training diverged")
@@ -55,7 +55,7 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     """The model reached most of its best quality in the first half of training."""
     if not 0 < share < 1:
         raise LessonError(f"share must be between 0 and 1, not {share:g}")
-    scores = noted_scores(evidence)
+    scores = recorded_scores(evidence)
     best, steps = max(score for _, score in scores), scores[-1][0]
     if best <= 0:
         raise LessonError("the learning curve has no chrF above 0: the training has not learned to translate")
@@ -63,7 +63,7 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     return finding(step < steps / 2, step=step, fraction=step / max(steps, 1), best=best, reached=reached, steps=steps)
 
 
-def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:
+def recorded_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:
     """Return (step, loss) pairs: the first training loss, and all held-out losses up to step `until` (0 for no limit).
 
     Raises:
@@ -75,7 +75,7 @@ def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], lis
     return _column(evidence, "training_loss")[0], losses
 
 
-def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
+def recorded_scores(evidence: Evidence) -> list[tuple[int, float]]:
     """Return a (step, chrF) pair for each evaluation on held-out sentences.
 
     Raises:

@@ -11,8 +11,8 @@ from transformer.ablation.patching import (
     Patches,
     PatchingQuestion,
     PatchRun,
-    partners,
-    patch_everywhere,
+    head_patches,
+    partner_positions,
     question_of,
     reversed_patches,
 )
@@ -39,7 +39,7 @@ class MinimalPair:
     question: PatchingQuestion
 
 
-def compared(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
+def minimal_pair(evidence: Evidence, other: str, step: int = 0) -> MinimalPair:
     """Pair the lesson's sentence with another sentence.
 
     Args:
@@ -62,25 +62,25 @@ def effects_of(evidence: Evidence, at: MinimalPair, patches: Patches) -> tuple[f
     Raises:
         LessonError: the two sentences have nearly equal logit differences at this step, so effects are undefined.
     """
-    found = [
+    effects = [
         evidence.runs.get(PatchRun(question, each)).effects
         for question, each in ((at.question, patches), (at.question.reversed, reversed_patches(patches)))
     ]
-    if found[0] is None or found[1] is None:
+    if effects[0] is None or effects[1] is None:
         raise LessonError("the two sentences hardly differ at this step, so an effect has no meaning: take another one")
-    return float(found[0][0]), float(found[1][0])
+    return float(effects[0][0]), float(effects[1][0])
 
 
-def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
+def effects_by_place(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float, float]]:
     """Patch several parts of the model, and return both effects (needed, enough) by the name of each part.
 
     Raises:
         LessonError: no token differs between the sentences, or their logit differences are nearly equal at this step.
     """
     depth = evidence.runs.config.encoder_layers
-    matched, changed = partners("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
+    matched, changed = partner_positions("encoder.residual", at.a, at.b, at.question.step), changed_position(at)
     encoder: dict[int, Patches] = {one: ((("encoder.residual", depth, 0, one), matched[one]),) for one in matched}
-    layer, head, _ = looks_most(at, changed)
+    layer, head, _ = most_attending_head(at, changed)
     places: dict[str, Patches] = {
         "the changed word": encoder[changed],
         "all other words": tuple(pair for one in matched if one != changed for pair in encoder[one]),
@@ -90,7 +90,7 @@ def patched_places(evidence: Evidence, at: MinimalPair) -> dict[str, tuple[float
             for number in range(evidence.runs.config.heads)
             for pair in _head(at, one, number)
         ),
-        "the head with the largest effect": _head(at, *strongest(evidence, at)),
+        "the head with the largest effect": _head(at, *strongest_head(evidence, at)),
         "the head that looks most": _head(at, layer, head),
     }
     return {name: effects_of(evidence, at, patches) for name, patches in places.items()}
@@ -102,22 +102,22 @@ def changed_position(at: MinimalPair) -> int:
     Raises:
         LessonError: no token differs.
     """
-    matched = partners("encoder.residual", at.a, at.b, at.question.step)
+    matched = partner_positions("encoder.residual", at.a, at.b, at.question.step)
     changed = [one for one, other in matched.items() if at.a.source_tokens[one].id != at.b.source_tokens[other].id]
     if not changed:
         raise LessonError("no token of the two sentences differs and has a partner: change one word for another")
     return changed[0]
 
 
-def strongest(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
+def strongest_head(evidence: Evidence, at: MinimalPair) -> tuple[int, int]:
     """Return the cross-attention head with the largest patching effect on the lesson's sentence, as (layer, head)."""
-    found = evidence.runs.get(GridRun(at.question, "cross.outputs"))
-    sizes = np.abs(found.patched - found.run)
+    contrasts = evidence.runs.get(GridRun(at.question, "cross.outputs"))
+    sizes = np.abs(contrasts.patched - contrasts.run)
     layer, head = np.unravel_index(int(sizes.argmax()), sizes.shape)
     return int(layer), int(head)
 
 
-def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
+def most_attending_head(at: MinimalPair, position: int) -> tuple[int, int, float]:
     """Return the cross-attention head that attends most to a source token: 0-based layer, 0-based head, and weight."""
     weights = at.a.cross[:, :, at.question.step, position]
     layer, head = np.unravel_index(int(weights.argmax()), weights.shape)
@@ -127,23 +127,23 @@ def looks_most(at: MinimalPair, position: int) -> tuple[int, int, float]:
 @claim("needed", "enough", "rest", "word", "instead")
 def changed_word_decides(evidence: Evidence, other: str) -> Finding:
     """The encoder output at the changed word is both needed and enough for the model's choice of the next word."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
-    (needed, enough), (rest, _) = found["the changed word"], found["all other words"]
-    word, instead = words_of(evidence, at)
+    at = minimal_pair(evidence, other)
+    effects = effects_by_place(evidence, at)
+    (needed, enough), (rest, _) = effects["the changed word"], effects["all other words"]
+    word, instead = token_names(evidence, at)
     return finding(needed > 0.9 and enough > 0.9, needed=needed, enough=enough, rest=rest, word=word, instead=instead)
 
 
 @claim("all", "needed", "enough", "layer", "head", "count")
 def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
     """All cross-attention heads together determine the choice, but no single head is needed or enough for half."""
-    at = compared(evidence, other)
-    found, (layer, head) = patched_places(evidence, at), strongest(evidence, at)
-    needed, enough = found["the head with the largest effect"]
-    whole = found["all cross-attention heads"][0]
+    at = minimal_pair(evidence, other)
+    effects, (layer, head) = effects_by_place(evidence, at), strongest_head(evidence, at)
+    needed, enough = effects["the head with the largest effect"]
+    all_heads = effects["all cross-attention heads"][0]
     return finding(
-        whole > 0.99 and max(needed, enough) < 0.5,
-        all=whole,
+        all_heads > 0.99 and max(needed, enough) < 0.5,
+        all=all_heads,
         needed=needed,
         enough=enough,
         layer=layer + 1,
@@ -155,10 +155,10 @@ def no_head_is_enough(evidence: Evidence, other: str) -> Finding:
 @claim("weight", "needed", "most", "layer", "head")
 def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
     """The head that looks most at the changed word is not the head with the largest effect."""
-    at = compared(evidence, other)
-    found = patched_places(evidence, at)
-    layer, head, weight = looks_most(at, changed_position(at))
-    needed, most = found["the head that looks most"][0], found["the head with the largest effect"][0]
+    at = minimal_pair(evidence, other)
+    effects = effects_by_place(evidence, at)
+    layer, head, weight = most_attending_head(at, changed_position(at))
+    needed, most = effects["the head that looks most"][0], effects["the head with the largest effect"][0]
     return finding(
         weight > 0.5 and needed < most, weight=weight, needed=needed, most=most, layer=layer + 1, head=head + 1
     )
@@ -167,24 +167,24 @@ def looking_is_not_deciding(evidence: Evidence, other: str) -> Finding:
 @claim("first", "second", "difference", "word", "instead")
 def changed_word_hardly_matters(evidence: Evidence, other: str, step: int) -> Finding:
     """At this step, changing the word hardly changes the model's choice, so a patch's effect would have no meaning."""
-    at = compared(evidence, other, step)
-    found = evidence.runs.get(PatchRun(at.question, ()))
-    word, instead = words_of(evidence, at)
+    at = minimal_pair(evidence, other, step)
+    contrasts = evidence.runs.get(PatchRun(at.question, ()))
+    word, instead = token_names(evidence, at)
     return finding(
-        found.close,
-        first=found.run,
-        second=found.other,
-        difference=abs(found.other - found.run),
+        contrasts.is_close,
+        first=contrasts.run,
+        second=contrasts.other,
+        difference=abs(contrasts.other - contrasts.run),
         word=word,
         instead=instead,
     )
 
 
-def words_of(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
+def token_names(evidence: Evidence, at: MinimalPair) -> tuple[str, str]:
     """Return the texts of the two candidate tokens."""
     one, other = (token_name(token) for token in evidence.runs.tokenizer.tokens(at.question.tokens))
     return one, other
 
 
 def _head(at: MinimalPair, layer: int, head: int) -> Patches:
-    return patch_everywhere("cross.outputs", layer, head, partners("cross.outputs", at.a, at.b, at.question.step))
+    return head_patches("cross.outputs", layer, head, partner_positions("cross.outputs", at.a, at.b, at.question.step))

@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.ablation.estimate import rank_correlation
 from transformer.attribution.attribution import Target
-from transformer.attribution.graph import Path, pruned, runner_up
+from transformer.attribution.graph import Path, prune, runner_up
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES
 from transformer.lessons.claims.decoding import token_name
@@ -18,9 +18,9 @@ from transformer.running.runs.graph import GraphRun, PathEffectsRun
 from transformer.running.runs.trace import TraceRun
 
 # Number of paths to cut, largest first.
-CUT = 8
+CUT_COUNT = 8
 # A measured effect is a surprise if it differs from the predicted effect by more than this fraction of the prediction.
-SURPRISE = 0.5
+MIN_SURPRISE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +48,17 @@ class CutPaths:
 @claim("token", "other", "paths", "biases", "difference")
 def graph_adds_up(evidence: Evidence, step: int) -> Finding:
     """In logits, a token's lead over the runner-up is the sum of all paths to the token and of the biases."""
-    found = cut_paths(evidence, step)
+    cut = cut_paths(evidence, step)
     trace, row = evidence.trace(), evidence.step(step)
     log_probs = dict(zip(trace.candidate_ids[row].tolist(), trace.candidate_log_probs[row].tolist(), strict=True))
     model = float(trace.log_probs[row]) - log_probs[runner_up(trace, row)]
-    difference = found.paths + found.biases
+    difference = cut.paths + cut.biases
     return finding(
         abs(difference - model) < 1e-3,
-        token=found.token,
-        other=found.other,
-        paths=found.paths,
-        biases=found.biases,
+        token=cut.token,
+        other=cut.other,
+        paths=cut.paths,
+        biases=cut.biases,
         difference=difference,
     )
 
@@ -66,33 +66,33 @@ def graph_adds_up(evidence: Evidence, step: int) -> Finding:
 @claim("name", "predicted", "measured", "token", "other")
 def cut_confirms(evidence: Evidence, step: int) -> Finding:
     """Cutting the direct path of the head with the largest effect changes the prediction in the predicted direction."""
-    found = cut_paths(evidence, step)
-    at = next((at for at, name in enumerate(found.names) if name.split(",")[0] in KIND_NAMES.values()), None)
+    cut = cut_paths(evidence, step)
+    at = next((index for index, name in enumerate(cut.names) if name.split(",")[0] in KIND_NAMES.values()), None)
     if at is None:
-        raise LessonError(f"no head is among the {len(found.names)} largest paths of step {step}")
-    predicted, measured = float(found.predicted[at]), float(found.measured[at])
+        raise LessonError(f"no head is among the {len(cut.names)} largest paths of step {step}")
+    predicted, measured = float(cut.predicted[at]), float(cut.measured[at])
     return finding(
         predicted * measured > 0,
-        name=found.names[at],
+        name=cut.names[at],
         predicted=predicted,
         measured=measured,
-        token=found.token,
-        other=found.other,
+        token=cut.token,
+        other=cut.other,
     )
 
 
 @claim("name", "predicted", "measured", "count")
 def cut_surprises(evidence: Evidence, step: int) -> Finding:
     """For some large direct path, cutting the path has an effect that differs from the prediction by more than half."""
-    found = cut_paths(evidence, step)
-    off = abs(found.measured - found.predicted)
+    cut = cut_paths(evidence, step)
+    off = abs(cut.measured - cut.predicted)
     at = int(off.argmax())
     return finding(
-        bool((off > SURPRISE * abs(found.predicted)).any()),
-        name=found.names[at],
-        predicted=float(found.predicted[at]),
-        measured=float(found.measured[at]),
-        count=len(found.names),
+        bool((off > MIN_SURPRISE * abs(cut.predicted)).any()),
+        name=cut.names[at],
+        predicted=float(cut.predicted[at]),
+        measured=float(cut.measured[at]),
+        count=len(cut.names),
     )
 
 
@@ -111,13 +111,13 @@ def path_ranks(evidence: Evidence, step: int) -> tuple[str, str, float, float]:
         on the token's lead over the runner-up, and on the token's logit alone.
     """
     target, token, other = _against(evidence, step)
-    found = []
+    correlations = []
     for each in (target, Target(target.positions)):
         graph = evidence.runs.get(GraphRun(_run(evidence), each))
-        edges = list(pruned(graph).edges)
+        edges = list(prune(graph).edges)
         measured = evidence.runs.get(PathEffectsRun(_run(evidence), each, graph.paths(edges)))
-        found.append(rank_correlation(graph.edges[edges], measured))
-    return token, other, *found
+        correlations.append(rank_correlation(graph.edges[edges], measured))
+    return token, other, *correlations
 
 
 def cut_paths(evidence: Evidence, step: int) -> CutPaths:
@@ -130,7 +130,7 @@ def cut_paths(evidence: Evidence, step: int) -> CutPaths:
     run = _run(evidence)
     graph = evidence.runs.get(GraphRun(run, target))
     into = np.flatnonzero(graph.receivers == len(graph.nodes) - 1)
-    into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT]
+    into = into[np.argsort(-abs(graph.edges[into]), kind="stable")][:CUT_COUNT]
     paths = graph.paths(into)
     return CutPaths(
         token,

@@ -44,14 +44,14 @@ class Claim:
 
     Attributes:
         measure: function that takes the evidence and the parameters, and returns a finding.
-        says: the claim in one sentence.
+        statement: the claim in one sentence.
         values: names of the values in the finding.
         parameters: type of each parameter, by parameter name.
         required: names of the parameters without a default.
     """
 
     measure: Callable[..., Finding]
-    says: str
+    statement: str
     values: tuple[str, ...]
     parameters: Mapping[str, Any]
     required: frozenset[str]
@@ -61,18 +61,18 @@ def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Find
     """Register a function as a claim; the first paragraph of the function's docstring is the claim that users read.
 
     Args:
-        values: names of the values in the function's finding.
+        values: names of the values in the `Finding` that the function returns.
     """
 
     def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:
-        given = list(inspect.signature(measure).parameters.values())[1:]
+        arguments = list(inspect.signature(measure).parameters.values())[1:]
         types = get_type_hints(measure)
         CLAIMS[measure.__name__] = Claim(
             measure,
             (inspect.getdoc(measure) or "").split("\n\n")[0].replace("\n", " "),
             values,
-            {one.name: types[one.name] for one in given},
-            frozenset(one.name for one in given if one.default is inspect.Parameter.empty),
+            {argument.name: types[argument.name] for argument in arguments},
+            frozenset(argument.name for argument in arguments if argument.default is inspect.Parameter.empty),
         )
         return measure
 
@@ -87,18 +87,18 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
     """
     if name not in CLAIMS:
         raise LessonError(f"there is no claim {quoted(name)}; the claims are: {', '.join(sorted(CLAIMS))}")
-    called = CLAIMS[name]
-    takes = ", ".join(called.parameters) or "none"
+    claim = CLAIMS[name]
+    takes = ", ".join(claim.parameters) or "none"
     for parameter, value in parameters.items():
-        if parameter not in called.parameters:
+        if parameter not in claim.parameters:
             raise LessonError(f"the claim {name} has no parameter {quoted(parameter)}; its parameters are: {takes}")
-        _check_type(f"the parameter {parameter!r} of the claim {name}", value, called.parameters[parameter])
-    if missing := called.required - parameters.keys():
+        _check_type(f"the parameter {parameter!r} of the claim {name}", value, claim.parameters[parameter])
+    if missing := claim.required - parameters.keys():
         raise LessonError(f"the claim {name} needs {', '.join(sorted(missing))}; its parameters are: {takes}")
-    return called
+    return claim
 
 
-def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
+def measure_claim(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
     """Measure a claim on a sentence.
 
     Raises:

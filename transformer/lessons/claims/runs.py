@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim, finding
-from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.evidence import JOBS, LATER_TOKENS, Evidence
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind
@@ -77,7 +77,7 @@ def first_step(evidence: Evidence) -> Finding:
 @claim("share", "average", "layer", "head")
 def future_seen(evidence: Evidence) -> Finding:
     """Without the mask, heads also look at later tokens."""
-    shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
+    shares = evidence.shares("decoder", LATER_TOKENS, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     return finding(
         float(shares.mean()) > 0.05,

@@ -16,7 +16,7 @@ from torch.nn.modules.module import (
     _global_forward_pre_hooks,
 )
 
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import CrossAttention, MultiHeadAttention
 from transformer.model.fast.malloc import use_huge_pages
 from transformer.model.fast.packing import PackedWeights, can_pack
 from transformer.model.kv_cache import KeysAndValues
@@ -35,7 +35,7 @@ def speed_up(model: nn.Module) -> None:
         module.__class__ = _fast_class(type(module))
         # Sub-modules become ordinary attributes: torch looks them up in Python after the ordinary lookup has failed.
         module.__dict__.update(module._modules)
-        if isinstance(module, Linear | FastAttention):
+        if isinstance(module, Linear | FastCrossAttention):
             module.pack()
     parameters = list(model.parameters())
     if parameters[0].device.type == "cpu" and sum(each.numel() for each in parameters) >= LARGE:
@@ -97,25 +97,7 @@ class Linear(FastModule, nn.Linear):
 
 
 class FastAttention(FastModule, MultiHeadAttention):
-    """Multi-head attention with packed weights in cross-attention; it does not transpose axes of length 1."""
-
-    _packed: tuple[PackedWeights, PackedWeights] | None = None
-
-    def pack(self) -> None:
-        projection = self.in_projection
-        if self.kind == "cross" and projection.weight.device.type == "cpu" and can_pack(projection.weight):
-            queries, keys_and_values = (self.projection_slice(part) for part in (self.queries, self.keys_and_values))
-            self._packed = PackedWeights(*queries), PackedWeights(*keys_and_values)
-
-    def project_queries(self, x: Tensor) -> Tensor:
-        if self._packed is None or x.requires_grad:
-            return super().project_queries(x)
-        return self.split_heads(self._packed[0].product(x))
-
-    def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
-        if self._packed is None or x.requires_grad:
-            return super().project_keys_and_values(x)
-        return KeysAndValues(self.split_heads(self._packed[1].product(x)))
+    """Multi-head attention that does not transpose axes of length 1."""
 
     def split_heads(self, x: Tensor) -> Tensor:
         batch, positions, numbers = x.shape
@@ -125,7 +107,36 @@ class FastAttention(FastModule, MultiHeadAttention):
         return x.reshape(x.size(0), 1, -1) if x.size(2) == 1 else super().join_heads(x)
 
 
-FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, MultiHeadAttention: FastAttention}
+class FastCrossAttention(FastAttention, CrossAttention):
+    """Cross-attention with packed weights for its two projections."""
+
+    _packed: tuple[PackedWeights, PackedWeights] | None = None
+
+    def pack(self) -> None:
+        if self.in_projection.weight.device.type == "cpu" and can_pack(self.in_projection.weight):
+            self._packed = (
+                PackedWeights(*self.projection_of_queries()),
+                PackedWeights(*self.projection_of_keys_and_values()),
+            )
+
+    def project_queries(self, x: Tensor) -> Tensor:
+        if self._packed is None or x.requires_grad:
+            return super().project_queries(x)
+        return self.split_heads(self._packed[0].product(x))
+
+    def project_keys_and_values(self, memory: Tensor) -> KeysAndValues:
+        if self._packed is None or memory.requires_grad:
+            return super().project_keys_and_values(memory)
+        return KeysAndValues(self.split_heads(self._packed[1].product(memory)))
+
+
+FAST = {
+    nn.Embedding: Embedding,
+    nn.LayerNorm: LayerNorm,
+    nn.Linear: Linear,
+    MultiHeadAttention: FastAttention,
+    CrossAttention: FastCrossAttention,
+}
 
 
 @cache

@@ -10,6 +10,7 @@ from transformer.model.recorder import Recorder
 from transformer.running.translator_run import Target, TranslatorRun
 from transformer.values.decoding_settings import GREEDY
 from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.sites import HookFunctions
 from transformer.values.trace import Trace
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class TraceRun(TranslatorRun[Trace]):
     Attributes:
         text: source sentence.
         target: translation as text or token ids; None for the model's own translation under the interventions.
-        details: whether to include scores, queries, keys, values, head outputs and the residual stream.
+        details: whether to include scores, queries, keys, values, head outputs, the residual stream and the
+            outputs of the feed-forward networks.
         interventions: interventions to run the model with.
 
     Raises:
@@ -46,9 +48,13 @@ class TraceRun(TranslatorRun[Trace]):
         return self == TraceRun(self.text)
 
     def compute(self, runs: Translator) -> Trace:
+        return self.with_hooks(runs, {})
+
+    def with_hooks(self, runs: Translator, hooks: HookFunctions) -> Trace:
+        """Compute the trace while functions read and change values of the model, by site."""
         given = None if self.target is None else given_target(runs.tokenizer, self.target, self.text)
-        source = runs.encode(self.text, self.interventions, Recorder(details=self.details))
+        encoded = runs.encode(self.text, self.interventions, Recorder(details=self.details), hooks)
         if given is None:
-            translation = source.decode(GREEDY)
+            translation = encoded.decode(GREEDY)
             given = translation.text, translation.tokens
-        return source.reader.read(*given)[0]
+        return encoded.reader.read(*given)[0]

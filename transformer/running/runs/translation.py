@@ -65,11 +65,11 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
 
     def compute(self, runs: Translator) -> TracedTranslation:
         # The logit lens needs the residual stream.
-        source = runs.encode(self.text, self.interventions, Recorder(details=True))
-        translation = source.decode(self.settings, self.prefix, self.suppressed, capture=True)
-        trace, _ = source.reader.read(translation.text, translation.tokens)
+        encoded = runs.encode(self.text, self.interventions, Recorder(details=True))
+        translation = encoded.decode(self.settings, self.prefix, self.suppressed, capture=True)
+        trace, _ = encoded.reader.read(translation.text, translation.tokens)
         check_cancelled()
-        lens, ranks = source.reader.logit_lens(translation.tokens)
+        lens, ranks = encoded.reader.logit_lens(translation.tokens)
         return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
 

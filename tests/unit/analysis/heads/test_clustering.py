@@ -5,8 +5,8 @@ import numpy as np
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
 
 
-def test_clustering_matches_the_example_in_scipys_documentation():
-    """Twelve points in four corners, with the heights documented for `scipy.cluster.hierarchy.average`."""
+def test_clustering_matches_the_scipy_documentation_example():
+    """Twelve points in four corners, with the heights that `scipy.cluster.hierarchy.average` documents."""
     points = np.array(
         [[0, 0], [0, 1], [1, 0], [0, 4], [0, 3], [1, 4], [4, 0], [3, 0], [4, 1], [4, 4], [3, 4], [4, 3]], float
     )
@@ -23,14 +23,14 @@ def test_nearest_clusters_merge_first():
     np.testing.assert_allclose(linkage, [[0, 2, 1.0, 2], [1, 3, 3.0, 2], [5, 6, 11.0, 4], [4, 7, 24.0, 5]])
 
 
-def test_branches_of_the_dendrogram_do_not_cross():
+def test_dendrogram_branches_do_not_cross():
     places = np.array([0.0, 10.0, 1.0, 13.0, 30.0])
     order = leaf_order(average_linkage(np.abs(places[:, None] - places)))
     assert sorted(order) == list(range(5))
     assert abs(order.index(0) - order.index(2)) == 1 and abs(order.index(1) - order.index(3)) == 1
 
 
-def test_distance_matrix_is_not_modified():
+def test_clustering_does_not_modify_the_distance_matrix():
     distances = np.array([[0.0, 1.0], [1.0, 0.0]])
     assert average_linkage(distances).tolist() == [[0, 1, 1.0, 2]]
     assert distances.tolist() == [[0.0, 1.0], [1.0, 0.0]]

@@ -1,11 +1,9 @@
-"""Tests of expected targets of a named head, and the rows that differ from them."""
-
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from transformer.analysis.heads.expectation import aligning, alignment_expectation, position_expectation
+from transformer.analysis.heads.expectation import alignment_expectation, alignment_heads, position_expectation
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
 
@@ -15,7 +13,7 @@ SCORES = [0.0] * 20
 
 @pytest.fixture
 def crossed(made_up_trace):
-    """Return view and metrics of cross-attention whose heads look at these columns row by row; 4 is the end symbol."""
+    """Return a function that makes cross-attention heads. In a string, digit n is the column to which row n attends."""
 
     def make(*heads, words=WORDS):
         maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])
@@ -27,7 +25,7 @@ def crossed(made_up_trace):
 
 def test_alignment_head_is_expected_to_match_the_other_alignment_heads(crossed):
     view, metrics = crossed("01234", "01234", "02234", "44444")
-    heads, read = aligning(metrics)
+    heads, read = alignment_heads(metrics)
     assert heads.tolist() == [[True, True, True, False]] and not read
     expected = alignment_expectation(view, metrics)
     assert expected.weights[1] == pytest.approx([0, 2 / 3, 1 / 3, 0, 0])
@@ -44,22 +42,22 @@ def test_alignment_head_is_flagged_where_it_differs_from_the_others(crossed):
     assert expected.outlier(view.weights[0, 0]) is None
 
 
-def test_punctuation_is_not_aligned(crossed):
+def test_punctuation_is_excluded_from_the_expected_alignment(crossed):
     view, metrics = crossed("01234", "01234", "01224", words=["a", "b", "c", "."])
     expected = alignment_expectation(view, metrics)
     assert expected.counted.tolist() == [True, True, True, False, False]
     assert expected.outlier(view.weights[0, 2]) is None
 
 
-def test_no_target_is_expected_without_an_alignment_head(crossed):
+def test_no_alignment_is_expected_without_alignment_heads(crossed):
     view, metrics = crossed("44444", "44444")
     assert alignment_expectation(view, metrics) is None
 
 
-def test_positional_head_is_expected_at_its_offset(made_up_trace):
+def test_positional_head_is_expected_to_attend_at_its_offset(made_up_trace):
     view = view_of(made_up_trace(WORDS, WORDS), "encoder")
     expected = position_expectation(view, "previous token")
-    # The second row is excluded because heads often rest on the first token. The end symbol is not a word.
+    # Not counted: targets before the text, the first token (an attention sink), and the end symbol.
     assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
     straying = np.eye(5)[[0, 0, 1, 0, 4]]
     outlier = expected.outlier(straying)
@@ -67,7 +65,7 @@ def test_positional_head_is_expected_at_its_offset(made_up_trace):
     assert position_expectation(view, "rare word") is None
 
 
-def test_words_of_several_tokens_are_not_flagged(small_translator):
+def test_words_split_into_several_tokens_are_not_flagged(small_translator):
     trace = small_translator.trace("Antidisestablishmentarianism is a word.")
     view = view_of(trace, "encoder", words=True)
     several = np.array([len(group) > 1 for group in view.axes.rows])

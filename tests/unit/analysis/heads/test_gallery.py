@@ -1,5 +1,3 @@
-"""Tests of the gallery of heads: the cells that belong to a task, and the stored result."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -19,33 +17,33 @@ def links(made_up_trace, task, source, target, **maps):
 
 
 def looking(rows, columns, cells):
-    """Return a map that looks at the given places, and evenly elsewhere."""
+    """Return a map in which each (row, column) of `cells` has all the weight of its row; other rows are uniform."""
     weights = np.full((rows, columns), 1 / columns)
     for row, column in cells:
         weights[row] = np.eye(columns)[column]
     return weights
 
 
-def test_neighbour_task_excludes_first_token_and_end_symbol(made_up_trace):
+def test_neighbour_task_excludes_the_first_token_and_the_end_symbol(made_up_trace):
     assert links(made_up_trace, "previous", "a b c d", "x") == [(2, (1,)), (3, (2,))]
     assert links(made_up_trace, "next", "a b c d", "x") == [(0, (1,)), (1, (2,)), (2, (3,))]
     assert links(made_up_trace, "previous_german", "a", "x y z") == [(2, (1,)), (3, (2,))]
 
 
-def test_negation_task_covers_rows_of_neighbouring_words(made_up_trace):
+def test_negation_task_links_neighbouring_words_to_the_negation(made_up_trace):
     assert links(made_up_trace, "negation", "I do not sleep", "x") == [(1, (2,)), (3, (2,))]
     assert links(made_up_trace, "negation", "Nobody sleeps", "x") == [(1, (0,))]
     assert links(made_up_trace, "negation", "We didn't sleep", "x") == [(0, (1,)), (2, (1,))]
     assert links(made_up_trace, "negation", "a knot is another thing", "x") == []
 
 
-def test_negation_task_needs_exactly_one_negation_per_side(made_up_trace):
+def test_negation_task_requires_exactly_one_negation_per_sentence(made_up_trace):
     assert links(made_up_trace, "negation_german", "I do not sleep", "Ich schlafe nicht.") == [(2, (2,))]
     assert links(made_up_trace, "negation_german", "I do not, not sleep", "Ich schlafe nicht.") == []
     assert links(made_up_trace, "negation_german", "I sleep", "Ich schlafe nicht.") == []
 
 
-def test_clause_comma_task_needs_a_comma_without_an_english_counterpart(made_up_trace):
+def test_clause_comma_task_requires_a_comma_without_an_english_counterpart(made_up_trace):
     target = "Ich weiß , dass du schläfst."
     assert links(made_up_trace, "comma", "I know that you sleep.", target) == [(2, (2,))]
     assert links(made_up_trace, "comma", "I know , that you sleep.", target) == []
@@ -54,7 +52,7 @@ def test_clause_comma_task_needs_a_comma_without_an_english_counterpart(made_up_
 
 def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
     source, target = "I have seen the old house .", "Ich habe das alte Haus gesehen ."
-    # The step that reads "Haus" writes "gesehen".
+    # The step that reads "Haus" predicts "gesehen".
     cross = looking(8, 8, [(5, 2)])
     assert links(made_up_trace, "verb", source, target, cross=cross) == [(5, (2,))]
     assert links(made_up_trace, "verb", source, target, cross=looking(8, 8, [(5, 5)])) == [], "the last word"
@@ -66,19 +64,19 @@ def test_final_participle_is_linked_to_its_source_verb(made_up_trace):
     assert links(made_up_trace, "auxiliary", source, f"Ich habe das Haus {'ge' * 200_000}! .") == [], "nor any word"
 
 
-def test_alignment_task_uses_the_mean_head_at_either_step(made_up_trace):
+def test_alignment_tasks_cover_the_predicting_and_the_reading_step(made_up_trace):
     cross = looking(3, 3, [(0, 0), (1, 1)])
     assert links(made_up_trace, "alignment", "A dog", "Ein Hund", cross=cross) == [(1, (1,))]
     assert links(made_up_trace, "alignment_read", "A dog", "Ein Hund", cross=cross) == [(2, (1,))]
 
 
-def test_attending_to_start_and_end_symbols_is_a_task(made_up_trace):
+def test_gallery_tasks_include_attending_to_the_end_symbol(made_up_trace):
     assert links(made_up_trace, "resting", "A dog", "Ein Hund") == [(0, (2,)), (1, (2,))]
     assert links(made_up_trace, "finished", "A dog", "Ein Hund") == [(2, (2,))]
 
 
-def test_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
-    """One head looks evenly. The other looks at the previous word, more so in one of the sentences."""
+def test_head_with_the_most_attention_for_a_task_is_shown_on_its_best_sentences(made_up_trace):
+    """One head attends uniformly. The other attends to the previous word, more strongly in the second sentence."""
     sentences = ["one two three four five six seven", "eight nine ten eleven twelve thirteen fourteen"]
     traces = []
     for sentence, certain in zip(sentences, (0.6, 0.9), strict=True):
@@ -88,7 +86,7 @@ def test_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
     found = gallery_of(traces, "a model")
     shown = {each.task: each for each in found.exhibits}["previous"]
     assert (shown.layer, shown.head, shown.rows, shown.sentences) == (0, 1, 10, 2)
-    assert shown.share == pytest.approx(0.75 + 0.25 / 8, abs=1e-4) and shown.does_it
+    assert shown.share == pytest.approx(0.75 + 0.25 / 8, abs=1e-4) and shown.passes
     assert shown.everyone == pytest.approx((shown.share + 1 / 8) / 2, abs=1e-4)
     assert [each.text for each in shown.examples] == sentences[::-1], "the best first"
     best = shown.examples[0]
@@ -99,7 +97,7 @@ def test_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
     assert Gallery.from_json(found.to_json()) == found
 
 
-def test_decoder_examples_of_the_gallery_show_only_visible_tokens(made_up_trace):
+def test_gallery_examples_of_the_decoder_show_only_visible_tokens(made_up_trace):
     trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
     shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
     example = shown.examples[0]
@@ -108,8 +106,7 @@ def test_decoder_examples_of_the_gallery_show_only_visible_tokens(made_up_trace)
     assert sum(example.weights) == pytest.approx(1, abs=1e-3)
 
 
-def test_tokens_without_text_have_different_labels(made_up_trace):
-    """A lone space and a language code are not end symbols."""
+def test_lone_space_and_language_code_are_not_labelled_as_end_symbols(made_up_trace):
     trace = made_up_trace(["▁A", "▁", "▁dog"], ["Ein", "Hund"])
     code = Token(90, ">>deu<<", None, "language")
     tokens = (code, *trace.source_tokens[1:])
@@ -124,8 +121,8 @@ def test_language_specific_task_applies_only_to_models_of_that_language(made_up_
     german = {each.task for each in gallery_of([trace], "a model").exhibits}
     french = Languages(language("en"), language("fr"))
     assert german - {each.task for each in gallery_of([trace], "a model", french).exhibits} == {"negation_german"}
-    assert TASK["previous_german"].described(french)[0] == "The French word before"
-    assert all("{" not in words for task in TASKS for words in task.described(french))
+    assert TASK["previous_german"].title_and_meaning(french)[0] == "The French word before"
+    assert all("{" not in words for task in TASKS for words in task.title_and_meaning(french))
 
 
 def test_gallery_without_traces_raises_an_error():
@@ -133,13 +130,13 @@ def test_gallery_without_traces_raises_an_error():
         gallery_of([], "a model")
 
 
-def test_every_task_has_a_plain_description():
+def test_every_task_has_a_short_description():
     for task in TASKS:
         assert task.title and task.meaning.endswith(".") and len(task.meaning.split()) <= 40, task.name
 
 
-def test_head_of_every_left_neighbour_is_not_a_negation_head(made_up_trace):
-    """The head looks at "not" only because it looks at every left neighbour. A negation head looks nowhere else."""
+def test_previous_token_head_does_not_count_as_a_negation_head(made_up_trace):
+    """A previous-token head attends to "not" only from the next word. A negation head attends to nothing else."""
     source = "We did not see the dog ."
     previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
     negation = np.eye(8)[[7, 2, 7, 2, 7, 7, 7, 7]]
@@ -149,14 +146,13 @@ def test_head_of_every_left_neighbour_is_not_a_negation_head(made_up_trace):
         return next(each for each in gallery_of([trace], "made up").exhibits if each.task == "negation")
 
     copied = found(previous, previous)
-    assert (copied.share, copied.rule, copied.explained) == (0.5, "previous", 0.5) and not copied.does_it
+    assert (copied.share, copied.rule, copied.explained) == (0.5, "previous", 0.5) and not copied.passes
     special = found(previous, 0.5 * previous + 0.5 * negation)
-    assert special.head == 1 and special.does_it and special.share - special.explained > 0.4
+    assert special.head == 1 and special.passes and special.share - special.explained > 0.4
 
 
-def test_head_with_a_general_rule_is_not_named_after_a_single_place(made_up_trace):
-    """A head that always looks at the end symbol does not do so to end the sentence."""
+def test_head_always_on_the_end_symbol_does_not_count_as_a_sentence_ending_head(made_up_trace):
     resting = np.eye(4)[[3] * 4]
     trace = made_up_trace(["a", "b", "c"], ["x", "y", "z"], cross=np.array([[resting]]))
     ended = next(each for each in gallery_of([trace], "made up").exhibits if each.task == "finished")
-    assert (ended.rule, ended.explained) == ("resting", 1.0) and not ended.does_it
+    assert (ended.rule, ended.explained) == ("resting", 1.0) and not ended.passes

@@ -9,7 +9,7 @@ from transformer.analysis.heads.matching import best_match, matched_similarity, 
 from transformer.values.kinds import KINDS
 
 
-def test_matching_a_model_with_itself_gives_the_identity(small_translator):
+def test_matching_a_model_with_itself_pairs_every_head_with_itself(small_translator):
     trace = small_translator.trace("I have a dream.")
     for kind in KINDS:
         found = similarities(trace, trace, kind)
@@ -18,7 +18,7 @@ def test_matching_a_model_with_itself_gives_the_identity(small_translator):
         assert found.min() >= 0 and found.max() <= 1 + 1e-9
 
 
-def test_matching_finds_permuted_heads(small_translator):
+def test_head_matching_recovers_a_permutation_of_the_heads(small_translator):
     trace = small_translator.trace("I have a dream.")
     order = np.random.default_rng(5).permutation(8)
     moved = trace.encoder.reshape(8, *trace.encoder.shape[2:])[order].reshape(trace.encoder.shape)
@@ -26,7 +26,7 @@ def test_matching_finds_permuted_heads(small_translator):
     assert order[best_match(found)].tolist() == list(range(8))
 
 
-def test_models_that_split_a_text_differently_are_compared_by_words(made_up_trace):
+def test_models_with_different_tokenizers_are_compared_by_words(made_up_trace):
     whole = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]])
     parts = np.array([[0.5, 0.125, 0.125, 0.25], [0.1, 0.4, 0.4, 0.1], [0.1, 0.2, 0.6, 0.1], [0.0, 0.25, 0.25, 0.5]])
     a = made_up_trace(["the", "garden"], ["x"], encoder=whole)
@@ -36,7 +36,7 @@ def test_models_that_split_a_text_differently_are_compared_by_words(made_up_trac
     assert similarities(a, other, "encoder") < 0.95
 
 
-def test_language_code_of_one_model_is_left_out(made_up_trace):
+def test_head_comparison_ignores_a_language_code_token(made_up_trace):
     weights = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]])
     a = made_up_trace(["the", "dog"], ["x"], encoder=weights)
     coded = np.full((4, 4), 0.5)

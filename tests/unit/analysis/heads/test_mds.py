@@ -10,7 +10,7 @@ def distances_of(points):
     return np.linalg.norm(points[:, None] - points[None], axis=-1)
 
 
-def test_distances_on_a_plane_are_reproduced_exactly():
+def test_mds_reproduces_distances_between_points_on_a_plane_exactly():
     points = np.random.default_rng(5).normal(size=(12, 2))
     plane = classical_mds(distances_of(points))
     np.testing.assert_allclose(distances_of(plane.points), distances_of(points), atol=1e-9)
@@ -18,7 +18,7 @@ def test_distances_on_a_plane_are_reproduced_exactly():
     assert plane.shown == pytest.approx(1.0)
 
 
-def test_scatter_layout_has_a_fixed_orientation():
+def test_mds_layout_has_a_fixed_orientation():
     points = np.array([[0.0, 0.0], [1.0, 0.5], [-5.0, 0.0], [2.0, -1.0]])
     plane = classical_mds(distances_of(points))
     assert plane.points[:, 0].var() > plane.points[:, 1].var()
@@ -27,7 +27,7 @@ def test_scatter_layout_has_a_fixed_orientation():
     np.testing.assert_array_equal(plane.points, classical_mds(distances_of(points)).points)
 
 
-def test_rotated_and_mirrored_points_have_the_same_layout():
+def test_rotating_or_mirroring_points_does_not_change_the_layout():
     points = np.random.default_rng(7).normal(size=(9, 2)) * [3.0, 1.0]
     turn = np.array([[np.cos(1.0), np.sin(1.0)], [np.sin(1.0), -np.cos(1.0)]])
     np.testing.assert_allclose(
@@ -35,16 +35,16 @@ def test_rotated_and_mirrored_points_have_the_same_layout():
     )
 
 
-def test_scatter_plot_states_the_share_of_distance_it_omits():
+def test_mds_reports_how_much_of_the_distances_the_plane_preserves():
     plane = classical_mds(np.ones((4, 4)) - np.eye(4))
     assert plane.shown == pytest.approx(2 / 3), "a tetrahedron has three equal dimensions"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_scatter_layout_handles_few_or_equal_points(count):
+def test_mds_layout_of_coinciding_points_is_a_single_point(count):
     assert classical_mds(np.zeros((count, count))).points.tolist() == [[0.0, 0.0]] * count
 
 
-def test_two_points_lie_on_a_line():
+def test_mds_places_two_points_on_the_first_axis():
     plane = classical_mds(np.array([[0.0, 2.0], [2.0, 0.0]]))
     np.testing.assert_allclose(np.abs(plane.points), [[1.0, 0.0], [1.0, 0.0]], atol=1e-9)

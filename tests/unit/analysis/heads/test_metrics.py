@@ -6,7 +6,7 @@ import pytest
 from transformer.analysis.heads.metrics import (
     METRICS,
     HeadMetrics,
-    _each_query,
+    _query_metrics,
     average,
     head_metrics,
     is_punctuation,
@@ -17,12 +17,11 @@ from transformer.values.trace import KINDS
 
 SOURCE = ["The", "animal", "was", "very", "tired", "."]
 TARGET = ["Das", "Tier", "war", "müde", "."]
-# Ids count up from 10; "very" is the rarest source token, "Tier" has the id of "animal" and "müde" that of "very".
+# Token ids count up from 10. "very" is the rarest source token.
 SCORES = [0.0] * 10 + [-3.0, -9.0, -5.0, -12.0, -10.0, -2.0]
 
 
 def looking(*columns, of):
-    """Return a map whose rows each look at one column only."""
     return np.eye(of)[list(columns)]
 
 
@@ -30,7 +29,7 @@ def measured(trace, kind):
     return {name: float(values[0, 0]) for name, values in head_metrics(trace, kind, SCORES).values.items()}
 
 
-def test_entropy_and_span_match_the_reference(made_up_trace):
+def test_entropy_and_span_match_known_values(made_up_trace):
     trace = made_up_trace(["a", "b"], ["x"], encoder=np.tile([0.7, 0.2, 0.1], (3, 1)))
     found = measured(trace, "encoder")
     assert found["entropy"] == pytest.approx(0.801819, abs=1e-6)
@@ -39,7 +38,7 @@ def test_entropy_and_span_match_the_reference(made_up_trace):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_even_attention_has_the_maximum_entropy(made_up_trace, kind):
+def test_uniform_attention_has_the_maximum_entropy(made_up_trace, kind):
     trace = made_up_trace(SOURCE, TARGET)
     visible = trace.mask(kind).sum(axis=1)
     found = measured(trace, kind)
@@ -48,7 +47,7 @@ def test_even_attention_has_the_maximum_entropy(made_up_trace, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_metric_is_in_its_range(small_translator, kind):
+def test_every_metric_is_within_its_range(small_translator, kind):
     trace = small_translator.trace("The old man, a reader, has books.", "Der alte Mann, ein Leser, hat Bücher.")
     metrics = head_metrics(trace, kind, small_translator.tokenizer.scores)
     assert list(metrics.values) == list(metrics.queries) == [metric.name for metric in metrics_of(kind)]
@@ -70,7 +69,7 @@ def test_metric_list_describes_each_metric_once():
 
 
 def test_metric_list_contains_every_computed_metric(made_up_trace):
-    computed = {name for kind in KINDS for name, _ in _each_query(made_up_trace(SOURCE, TARGET), kind, SCORES)}
+    computed = {name for kind in KINDS for name, _ in _query_metrics(made_up_trace(SOURCE, TARGET), kind, SCORES)}
     assert computed == {metric.name for metric in METRICS}, "METRICS lists what _each_query yields, by the same name"
 
 
@@ -88,7 +87,7 @@ def test_confidence_excludes_the_first_decoder_step(made_up_trace):
     ("name", "columns", "queries"),
     [("previous", (6, 0, 1, 2, 3, 4, 5), 5), ("same", range(7), 5), ("next", (1, 2, 3, 4, 5, 6, 0), 5)],
 )
-def test_head_with_a_constant_offset_has_the_metric_of_that_offset(made_up_trace, name, columns, queries):
+def test_head_with_a_fixed_offset_scores_one_only_for_that_offset(made_up_trace, name, columns, queries):
     trace = made_up_trace(SOURCE, TARGET, encoder=looking(*columns, of=7))
     metrics = head_metrics(trace, "encoder", SCORES)
     found = measured(trace, "encoder")
@@ -104,14 +103,14 @@ def test_decoder_has_no_metrics_for_later_tokens_or_the_end_symbol(made_up_trace
     assert not {"next", "strongest_next", "end", "alignment_read"} & found.keys()
 
 
-def test_lower_triangle_has_only_attention_to_earlier_tokens(made_up_trace):
+def test_decoder_metrics_of_a_previous_token_head_have_known_values(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, decoder=looking(0, 0, 1, 2, 3, 4, of=6))
     found = measured(trace, "decoder")
     assert found["previous"] == found["strongest_previous"] == 1.0
     assert found["first"] == pytest.approx(2 / 6) and found["distance"] == pytest.approx(5 / 6)
 
 
-def test_attention_shares_match_the_map(made_up_trace):
+def test_attention_share_metrics_match_the_map(made_up_trace):
     row = [0.3, 0.0, 0.05, 0.05, 0.0, 0.2, 0.4]
     found = measured(made_up_trace(SOURCE, TARGET, encoder=np.tile(row, (7, 1))), "encoder")
     assert found["first"] == pytest.approx(0.3) and found["end"] == pytest.approx(0.4)
@@ -122,23 +121,23 @@ def test_attention_shares_match_the_map(made_up_trace):
     assert found["distance"] == pytest.approx((distances @ row).mean())
 
 
-def test_rarity_metric_is_the_share_of_the_rarest_token(made_up_trace):
+def test_rarity_metric_is_the_share_of_queries_that_attend_to_the_rarest_token(made_up_trace):
     found = measured(made_up_trace(SOURCE, TARGET, encoder=looking(3, 3, 3, 3, 3, 0, 6, of=7)), "encoder")
     assert found["strongest_rarest"] == pytest.approx(5 / 7)
 
 
-def test_sentence_that_begins_with_its_rarest_token_has_no_rarity(made_up_trace):
+def test_sentence_that_begins_with_its_rarest_token_has_no_rarity_metric(made_up_trace):
     trace = made_up_trace(["Zebras", "run"], ["Zebras"], encoder=looking(0, 0, 0, of=3))
     metrics = head_metrics(trace, "encoder", [0.0] * 10 + [-12.0, -3.0])
     assert metrics.queries["strongest_rarest"] == 0 and np.isnan(metrics.values["strongest_rarest"]).all()
 
 
-def test_sentence_without_punctuation_has_no_punctuation_share(made_up_trace):
+def test_sentence_without_punctuation_has_no_punctuation_metric(made_up_trace):
     metrics = head_metrics(made_up_trace(["a", "b"], ["x"]), "encoder", SCORES)
     assert metrics.queries["punctuation"] == 0 and np.isnan(metrics.values["punctuation"]).all()
 
 
-def test_translation_that_ends_at_once_has_no_alignment(made_up_trace):
+def test_empty_translation_has_no_alignment_metric(made_up_trace):
     trace = made_up_trace(SOURCE, [])
     for kind in KINDS:
         metrics = head_metrics(trace, kind, SCORES)
@@ -146,7 +145,7 @@ def test_translation_that_ends_at_once_has_no_alignment(made_up_trace):
     assert np.isnan(metrics.values["alignment_read"]).all()
 
 
-def test_alignment_metric_is_agreement_with_the_mean_head_at_either_step(made_up_trace):
+def test_alignment_metrics_measure_agreement_with_the_average_head(made_up_trace):
     predicts, reads = looking(1, 2, 4, 5, 0, 6, of=7), looking(6, 1, 2, 4, 5, 0, of=7)
     cross = np.stack([predicts, predicts, reads])[:, None]
     found = head_metrics(made_up_trace(SOURCE, TARGET, cross=cross), "cross", SCORES)
@@ -155,8 +154,8 @@ def test_alignment_metric_is_agreement_with_the_mean_head_at_either_step(made_up
     assert found.queries["alignment_read"] == 4, "the link to the first token is not counted"
 
 
-def test_metrics_of_a_copying_model_have_their_known_values(copying_translator):
-    """Its encoder looks at the next token, its decoder at the previous one, its cross-attention along the diagonal."""
+def test_metrics_of_a_copying_model_have_known_values(copying_translator):
+    """The encoder attends to the next token, the decoder to the previous one, cross-attention along the diagonal."""
     trace = copying_translator.trace("the old dog reads")
     scores = copying_translator.tokenizer.scores
     encoder, decoder, cross = (
@@ -180,7 +179,7 @@ def test_average_of_a_metric_is_the_mean_over_all_queries(made_up_trace):
     assert np.isnan(average([other]).values["punctuation"]).all()
 
 
-def test_average_of_different_attention_kinds_is_rejected(made_up_trace):
+def test_averaging_metrics_of_different_attention_kinds_raises_an_error(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET)
     mixed = [head_metrics(trace, kind, SCORES) for kind in KINDS]
     with pytest.raises(ValueError, match="one kind"):
@@ -201,7 +200,7 @@ def test_average_of_different_attention_kinds_is_rejected(made_up_trace):
         ("a", None, False),
     ],
 )
-def test_token_counts_as_punctuation_by_its_text(text, span, punctuation):
+def test_punctuation_is_recognised_by_the_text_of_a_token(text, span, punctuation):
     assert is_punctuation(Token(9, "▁x", span), text) == punctuation
 
 

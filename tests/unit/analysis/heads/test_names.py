@@ -18,9 +18,9 @@ def names(trace, kind):
 
 
 def positional(offset, hits, strength):
-    """Return a map whose first `hits` counted queries look at one offset with `strength`; the others look around."""
+    """Return a map whose first `hits` eligible queries put `strength` of their attention on the token at an offset."""
     weights = np.zeros((QUERIES, QUERIES))
-    # Places with a word to look at: neither the first token nor the end symbol.
+    # Rows whose target is neither the first token nor the end symbol.
     asked = [row for row in range(QUERIES) if 0 < row + offset < QUERIES - 1]
     for row in range(QUERIES):
         share = strength if row in asked[:hits] else 0.0
@@ -30,27 +30,27 @@ def positional(offset, hits, strength):
 
 
 @pytest.mark.parametrize(("offset", "name"), [(-1, "previous token"), (0, "same token"), (1, "next token")])
-def test_positional_head_has_its_name(made_up_trace, offset, name):
+def test_positional_head_is_named_after_its_offset(made_up_trace, offset, name):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(offset, 18, 0.9))
     assert names(trace, "encoder") == (name,)
     rules = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
 
 
-def test_decoder_heads_can_be_named_after_earlier_positions(made_up_trace):
+def test_decoder_head_on_the_previous_token_is_named(made_up_trace):
     decoder = np.eye(QUERIES, k=-1)
     decoder[0, 0] = 1.0
     assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous token",)
 
 
-def test_neighbour_head_just_above_one_half_is_named_only_by_clark(made_up_trace):
+def test_neighbour_head_just_above_one_half_is_named_only_by_the_clark_rule(made_up_trace):
     trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
     (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
     assert rule.name == "previous token" and "Clark" in rule.threshold
 
 
 def passes(kind="encoder", **values):
-    """Return the names of a head with these metrics, all others 0."""
+    """Return the names of a head with the given metrics. All other metrics are 0."""
     full = {metric.name: np.full((1, 1), values.get(metric.name, 0.0)) for metric in metrics_of(kind)}
     assert values.keys() <= full.keys()
     return head_names(HeadMetrics(kind, full, dict.fromkeys(full, 10)))[0][0]
@@ -73,7 +73,7 @@ def test_neighbour_heads_are_named_only_above_their_threshold(metric):
     assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
 
 
-def test_rule_of_clark_does_not_name_heads_that_look_at_the_same_token():
+def test_clark_rule_does_not_name_a_head_that_attends_to_the_same_token():
     assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
 
 
@@ -88,7 +88,7 @@ def test_rule_of_clark_does_not_name_heads_that_look_at_the_same_token():
         ("alignment_read", "alignment", "cross"),
     ],
 )
-def test_head_with_more_than_half_of_its_attention_in_one_place_is_named(metric, name, kind):
+def test_head_with_more_than_half_of_its_attention_on_one_target_is_named(metric, name, kind):
     assert passes(kind, **{metric: 0.51}) == (name,)
     assert passes(kind, **{metric: 0.50}) == ()
     assert passes(kind, **{metric: np.nan}) == ()
@@ -96,7 +96,7 @@ def test_head_with_more_than_half_of_its_attention_in_one_place_is_named(metric,
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_head_that_rests_on_the_first_token_has_no_name(made_up_trace, kind, count):
+def test_head_that_attends_only_to_the_first_token_has_no_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[0], (count + 1, 1))
     trace = made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights})
     assert names(trace, kind) == ()
@@ -104,21 +104,21 @@ def test_head_that_rests_on_the_first_token_has_no_name(made_up_trace, kind, cou
 
 @pytest.mark.parametrize("count", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_head_that_rests_on_the_end_symbol_has_no_other_name(made_up_trace, kind, count):
+def test_head_that_attends_only_to_the_end_symbol_has_no_other_name(made_up_trace, kind, count):
     weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
     assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
 
 
-def test_head_that_rests_on_an_opening_quotation_mark_has_no_name(made_up_trace):
+def test_head_that_attends_only_to_an_opening_quotation_mark_has_no_name(made_up_trace):
     trace = made_up_trace(['"', "Go", "on", "he", "said"], TARGET[:5], encoder=np.tile(np.eye(6)[0], (6, 1)))
     assert names(trace, "encoder") == ()
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_even_attention_has_no_name(made_up_trace, kind):
+def test_head_with_uniform_attention_has_no_name(made_up_trace, kind):
     assert names(made_up_trace(SOURCE, TARGET), kind) == ()
 
 
-def test_every_naming_rule_states_its_threshold():
+def test_every_naming_rule_states_its_threshold_and_source():
     for rule in RULES:
         assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this atlas" in rule.threshold)

@@ -13,7 +13,7 @@ def groups(count, *, end=True):
     return tuple(tokens + [(Token(END, "</s>", None, "end"),)] * end)
 
 
-def test_entropy_is_measured_in_nats():
+def test_attention_entropy_is_measured_in_nats():
     np.testing.assert_allclose(row_entropy(np.array([[0.7, 0.2, 0.1], [1, 0, 0]])), [0.801819, 0], atol=1e-6)
 
 
@@ -27,13 +27,13 @@ def test_positional_heads_are_recognised(offset, field):
     assert found.entropy == 0 and found.limit == pytest.approx(np.log(5))
 
 
-def test_masked_positions_are_excluded_from_the_mean():
+def test_offset_share_excludes_masked_positions():
     mask = np.tri(3, dtype=bool)
     assert offset_share(np.eye(3), mask, 1) == 0.0
     assert offset_share(np.eye(3, k=-1), mask, -1) == 1.0
 
 
-def test_share_on_the_end_symbol_is_computed():
+def test_pattern_includes_the_mean_attention_to_the_end_symbol():
     weights = np.zeros((3, 3))
     weights[:, 2] = [1.0, 0.5, 0.0]
     weights[:, 0] = 1 - weights[:, 2]
@@ -53,6 +53,6 @@ def test_strongest_link_excludes_special_tokens_and_the_token_itself():
     assert found.strongest == Entry(0, 0, 0.9), "the step that reads the start symbol writes the first word"
 
 
-def test_end_symbol_alone_has_no_link():
+def test_lone_end_symbol_has_no_strongest_link():
     found = pattern(np.ones((1, 1)), np.ones((1, 1), bool), groups(1), groups(1), same_text=True)
     assert found.strongest is None and found.column is None

@@ -30,7 +30,7 @@ def test_head_statistics_average_every_attention_kind(small_translator, traces, 
             np.testing.assert_array_equal(statistics.heads[kind].values[name], values)
 
 
-def test_mean_over_sentences_is_weighted_by_rows(traces, statistics):
+def test_mean_over_sentences_is_weighted_by_their_number_of_rows(traces, statistics):
     rows = np.concatenate([row_entropy(trace.encoder.astype(float)) for trace in traces], axis=-1)
     np.testing.assert_allclose(statistics.heads["encoder"].values["entropy"], rows.mean(-1), atol=1e-12)
 
@@ -44,7 +44,7 @@ def test_head_statistics_survive_saving_and_loading(statistics):
             np.testing.assert_allclose(read.heads[kind].values[name], values, atol=5e-7, equal_nan=True)
 
 
-def test_statistics_file_is_rewritten_byte_for_byte(statistics):
+def test_saving_loaded_statistics_gives_an_identical_file(statistics):
     measured = statistics.heads["cross"]
     agreement = np.full_like(measured.values["alignment_read"], 2 / 3)
     aligned = {"alignment_predicted": agreement, "alignment_read": agreement}

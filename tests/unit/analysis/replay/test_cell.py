@@ -13,7 +13,7 @@ from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_of_a_cell_equal_the_trace(shaped_translator, shaped_trace, kind):
+def test_recomputed_cell_matches_the_trace(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     mask, attention = shaped_trace.mask(kind), shaped_trace.attention(kind)
     details = {name: shaped_trace.details[f"{kind}_{name}"] for name in ("scores", "queries", "keys", "outputs")}
@@ -33,7 +33,7 @@ def test_sums_of_a_cell_equal_the_trace(shaped_translator, shaped_trace, kind):
         np.testing.assert_allclose(found.weighted_values.sum(axis=0), found.output, atol=1e-5)
 
 
-def test_terms_of_a_cell_equal_the_contributions_of_the_layer(shaped_translator, shaped_trace):
+def test_cell_terms_match_the_layer_contributions(shaped_translator, shaped_trace):
     weights = shaped_translator.weights()
     whole = contributions(shaped_trace, weights, "cross", 0)
     found = [cell(shaped_trace, weights, "cross", 0, head, 2, 3) for head in range(3)]
@@ -43,7 +43,7 @@ def test_terms_of_a_cell_equal_the_contributions_of_the_layer(shaped_translator,
 
 
 @ONE_SHAPE
-def test_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
+def test_masked_cell_has_a_score_but_no_weight(shaped_translator, shaped_trace):
     found = cell(shaped_trace, shaped_translator.weights(), "decoder", 0, 1, 1, 3)
     assert not found.allowed and np.isfinite(found.score) and found.masked_scores[3] == -np.inf
     assert found.weight == found.exponentials[3] == 0 and not found.term.any()
@@ -51,7 +51,7 @@ def test_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
 
 
 @ONE_SHAPE
-def test_masked_cell_has_a_weight_without_the_mask(shaped_translator, shaped_trace):
+def test_masked_cell_gets_a_weight_if_the_mask_is_removed(shaped_translator, shaped_trace):
     trace = shaped_translator.trace(
         shaped_trace.source_text,
         shaped_trace.target_text,

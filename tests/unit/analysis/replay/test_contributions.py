@@ -9,8 +9,7 @@ from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_terms_add_up_to_the_output_of_the_sublayer(shaped_translator, shaped_trace, kind):
-    """Reference A13."""
+def test_contribution_terms_add_up_to_the_sublayer_output(shaped_translator, shaped_trace, kind):
     model = shaped_translator._model
     for layer in range(2):
         found = contributions(shaped_trace, shaped_translator.weights(), kind, layer)
@@ -27,8 +26,8 @@ def test_all_terms_add_up_to_the_output_of_the_sublayer(shaped_translator, shape
             np.testing.assert_allclose(np.linalg.norm(terms.sum(0), axis=-1), found.layer_norms()[row], atol=1e-10)
 
 
-def test_norms_match_a_hand_computed_case():
-    # Two heads that write opposite vectors: each has a norm, their sum has none.
+def test_contribution_norms_match_a_hand_computed_case():
+    # At the first column, the two heads write opposite vectors, so the norm of their sum is 0.
     found = Contributions(
         weights=np.array([[[0.25, 0.75]], [[0.5, 0.5]]]),
         transformed=np.array([[[4.0, 0.0], [0.0, 4.0]], [[-2.0, 0.0], [3.0, 0.0]]]),

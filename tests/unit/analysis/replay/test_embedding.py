@@ -11,12 +11,12 @@ from transformer.values.trace import SIDES
 
 
 def normalised(model, stack, summed):
-    """Apply the model's norm of the sum of embeddings and positions; most models have none."""
+    """Apply the model's embedding norm. In most models it is the identity."""
     return model.get_submodule(f"{SIDES[stack]}_norm")(torch.tensor(summed, dtype=torch.float32)).numpy()
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_embedding_equals_the_models_input(shaped_translator, shaped_trace, stack):
+def test_recomputed_embedding_matches_the_model_input(shaped_translator, shaped_trace, stack):
     found = embedded_text(shaped_trace, shaped_translator.weights(), stack)
     model, config = shaped_translator._model, shaped_translator.config
     tokens = shaped_trace.source_tokens if stack == "encoder" else shaped_trace.target_tokens
@@ -30,7 +30,7 @@ def test_embedding_equals_the_models_input(shaped_translator, shaped_trace, stac
     assert np.array_equal(found.total, shaped_trace.residual_stream(stack)[0])
 
 
-def test_embedding_stage_of_a_run_without_positions_has_no_positions(shaped_translator):
+def test_embedding_has_no_positions_if_they_are_switched_off(shaped_translator):
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=Interventions(positions=False))
     for stack in ("encoder", "decoder"):
         found = embedded_text(trace, shaped_translator.weights(), stack)

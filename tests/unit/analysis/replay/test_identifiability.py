@@ -11,8 +11,7 @@ ALL = np.ones((1, 3), dtype=bool)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_effective_attention_gives_the_same_output(shaped_translator, shaped_trace, kind):
-    """Reference A19."""
+def test_effective_attention_gives_the_same_output_as_the_full_attention(shaped_translator, shaped_trace, kind):
     weights = shaped_translator.weights()
     for layer, head in ((0, 0), (1, 2)):
         found = head_identifiability(shaped_trace, weights, kind, layer, head)
@@ -30,7 +29,7 @@ def test_effective_attention_gives_the_same_output(shaped_translator, shaped_tra
 
 
 @pytest.mark.parametrize(("columns", "warning"), [(4, False), (64, False), (65, True), (100, True)])
-def test_identifiability_warning_depends_only_on_length_and_width(columns, warning):
+def test_identifiability_warning_depends_only_on_text_length_and_head_width(columns, warning):
     rng = np.random.default_rng(columns)
     attention = rng.dirichlet(np.ones(columns), size=7)
     transformed = rng.standard_normal((columns, 64)) @ rng.standard_normal((64, 512))
@@ -44,7 +43,7 @@ def test_identifiability_warning_depends_only_on_length_and_width(columns, warni
 
 
 def test_effective_attention_splits_weight_between_equal_values():
-    # Columns 0 and 1 have the same value: only the sum of their weights matters.
+    # Columns 0 and 1 have equal value vectors, so only the sum of their weights matters.
     found = identifiability(np.array([[0.6, 0.2, 0.2]]), np.array([[1.0, 2], [1, 2], [0, 3]]), ALL, width=2)
     np.testing.assert_allclose(found.effective, [[0.4, 0.4, 0.2]], atol=1e-12)
     assert found.rank == 2 and found.null_dimensions == 1 and found.warning
@@ -52,7 +51,7 @@ def test_effective_attention_splits_weight_between_equal_values():
 
 
 def test_null_space_of_a_row_uses_only_its_visible_columns():
-    # The third column is the sum of the others; only the row that sees all three has more than one solution.
+    # The third value vector is the sum of the others, so only the last row, which sees all three, is ambiguous.
     transformed = np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]])
     attention = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]])
     found = identifiability(attention, transformed, np.tri(3, dtype=bool), width=3)
@@ -62,6 +61,6 @@ def test_null_space_of_a_row_uses_only_its_visible_columns():
     np.testing.assert_allclose(found.effective @ transformed, attention @ transformed, atol=1e-12)
 
 
-def test_zero_values_have_no_effective_attention():
+def test_zero_value_vectors_have_no_effective_attention():
     found = identifiability(np.array([[0.5, 0.5]]), np.zeros((2, 4)), ALL[:, :2], width=4)
     assert found.rank == 0 and not found.effective.any() and not found.warning

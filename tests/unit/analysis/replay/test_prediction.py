@@ -6,7 +6,7 @@ import torch
 from transformer.analysis.replay.prediction import prediction
 
 
-def test_recomputed_prediction_equals_the_output_of_the_model(shaped_translator, shaped_trace):
+def test_recomputed_prediction_matches_the_model_output(shaped_translator, shaped_trace):
     found = prediction(shaped_trace, shaped_translator.weights())
     source, target = (
         torch.tensor([[token.id for token in tokens]])

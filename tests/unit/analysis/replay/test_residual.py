@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from transformer.analysis.replay.residual import stack_output, stream_sizes, sublayer
+from transformer.model.attention import AttentionContext
 from transformer.model.masks import causal_mask
 from transformer.values.trace import PARTS
 
@@ -17,14 +18,14 @@ def of_the_model(model, layer, part, x, memory):
         return read, layer.feed_forward(read)
     attention = getattr(layer, part)
     if part == "cross_attention":
-        return read, attention(read, source=attention.project_keys_and_values(memory))
+        return read, attention(read, attention.project_keys_and_values(memory))
     relative = model.source_positions.relative(x.shape[1])
-    allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(read, allowed, relative=relative)
+    mask = causal_mask(x.shape[1]) if hasattr(layer, "cross_attention") else None
+    return read, attention(read, AttentionContext(mask, relative))
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayers_equal_the_model(shaped_translator, shaped_trace, stack):
+def test_recomputed_sublayers_match_the_model(shaped_translator, shaped_trace, stack):
     model, weights = shaped_translator._model, shaped_translator.weights()
     source = torch.tensor([[token.id for token in shaped_trace.source_tokens]])
     memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
@@ -47,18 +48,19 @@ def test_sublayers_equal_the_model(shaped_translator, shaped_trace, stack):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_residual_sizes_are_norms_of_the_stream_and_sublayer_output(shaped_translator, shaped_trace, stack):
-    weights = shaped_translator.weights()
-    sizes = stream_sizes(shaped_trace, weights, stack)
-    stream = shaped_trace.residual_stream(stack)
+def test_residual_sizes_are_norms_of_the_residual_stream_and_sublayer_outputs(replayed, stack):
+    if stack not in replayed.trace.stacks:
+        return
+    sizes = stream_sizes(replayed.trace, replayed.weights, stack)
+    stream = replayed.trace.residual_stream(stack)
     np.testing.assert_allclose(sizes.stream, np.sqrt((stream.astype(float) ** 2).sum(-1)))
     assert sizes.written.shape == (len(stream) - 1, stream.shape[1])
-    if weights.config.norm == "pre":
+    if replayed.weights.config.norm == "pre":
         np.testing.assert_allclose(sizes.written, np.linalg.norm(np.diff(stream, axis=0), axis=-1), atol=1e-4)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_output_of_a_stack_equals_the_model(shaped_translator, shaped_trace, stack):
+def test_recomputed_stack_output_matches_the_model(shaped_translator, shaped_trace, stack):
     model = shaped_translator._model
     last = torch.tensor(shaped_trace.residual_stream(stack)[-1])
     expected = (model.encoder_norm if stack == "encoder" else model.decoder_norm)(last)

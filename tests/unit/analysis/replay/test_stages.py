@@ -7,7 +7,6 @@ import torch
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.stages import stages
 from transformer.config import RELATIVE
-from transformer.model.recorder import Recorder
 from transformer.values.interventions import Interventions
 from transformer.values.trace import SIDES
 
@@ -15,30 +14,18 @@ LAYER, HEAD = 1, 2
 
 
 @pytest.fixture
-def found(shaped_translator, shaped_trace):
-    listed = stages(shaped_trace, shaped_translator.weights(), encoder_layer=LAYER, decoder_layer=LAYER, head=HEAD)
+def found(replayed):
+    listed = stages(replayed.trace, replayed.weights, encoder_layer=LAYER, decoder_layer=LAYER, head=HEAD)
     assert len({stage.key for stage in listed}) == len(listed)
     return {stage.key: stage for stage in listed}
 
 
-def run_again(translator, trace):
-    """Run the model's own forward pass; return its records, both outputs, and the logits."""
-    model, record = translator._model, Recorder(details=True)
-    source, target = (
-        torch.tensor([[token.id for token in tokens]]) for tokens in (trace.source_tokens, trace.target_tokens)
-    )
-    real = torch.ones_like(source, dtype=torch.bool)
-    memory = model.encode(source, real, record=record)
-    hidden = model.decode(target, memory, real, record=record)
-    return record.tensors, memory, hidden, model.generator(hidden)
-
-
-def test_shape_letters_of_every_stage_match_its_tensor(shaped_translator, shaped_trace, found):
-    config = shaped_translator.config
+def test_every_stage_tensor_has_its_stated_shape(replayed, found):
+    config = replayed.model.config
     sizes = {
         "B": 1,
-        "S": len(shaped_trace.source_tokens),
-        "T": len(shaped_trace.target_tokens),
+        "S": len(replayed.trace.source_tokens),
+        "T": len(replayed.trace.target_tokens),
         "D": config.d_model,
         "K": config.d_head,
         "F": config.d_ff,
@@ -51,13 +38,10 @@ def test_shape_letters_of_every_stage_match_its_tensor(shaped_translator, shaped
         assert stage.name and (stage.layer is None or stage.layer == LAYER)
 
 
-def test_attention_stages_equal_the_model(shaped_translator, shaped_trace, found):
-    tensors, *_ = run_again(shaped_translator, shaped_trace)
-    for kind, prefix in (
-        ("encoder", "encoder.self_attention"),
-        ("decoder", "decoder.self_attention"),
-        ("cross", "decoder.cross_attention"),
-    ):
+def test_attention_stages_match_the_model(replayed, found):
+    tensors, *_ = replayed.run_again()
+    for kind in replayed.trace.kinds:
+        prefix = "decoder.cross_attention" if kind == "cross" else f"{kind}.self_attention"
         own = {
             name: tensors[f"{kind}.{name}"][LAYER]
             for name in ("queries", "keys", "values", "scores", "weights", "outputs")
@@ -70,20 +54,17 @@ def test_attention_stages_equal_the_model(shaped_translator, shaped_trace, found
         )
         raw = own["queries"][:, HEAD] @ own["keys"][:, HEAD].transpose(-1, -2)
         np.testing.assert_allclose(found[f"{prefix}.raw_scores"].array, raw.numpy(), atol=1e-5)
-        mask, masked = shaped_trace.mask(kind), found[f"{prefix}.masked_scores"].array[0]
+        mask, masked = replayed.trace.mask(kind), found[f"{prefix}.masked_scores"].array[0]
         assert (masked[~mask] == -np.inf).all() and np.array_equal(masked[mask], own["scores"][0, HEAD].numpy()[mask])
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_sublayer_stages_equal_the_model(shaped_translator, shaped_trace, found, stack):
-    tensors, *_ = run_again(shaped_translator, shaped_trace)
-    model = shaped_translator._model
-    layer = (model.encoder_layers if stack == "encoder" else model.decoder_layers)[LAYER]
-    parts = (
-        ["self_attention", "feed_forward"]
-        if stack == "encoder"
-        else ["self_attention", "cross_attention", "feed_forward"]
-    )
+def test_sublayer_stages_match_the_model(replayed, found, stack):
+    if stack not in replayed.trace.stacks:
+        return
+    tensors, *_ = replayed.run_again()
+    layer = getattr(replayed.model, f"{stack}_layers")[LAYER]
+    parts = replayed.trace.parts(stack)
     stream = tensors[f"{stack}.residual"][LAYER * len(parts) :]
     np.testing.assert_allclose(found[f"{stack}.self_attention.stream"].array, stream[0].numpy(), atol=1e-5)
     for part, before, after in zip(parts, stream, stream[1:], strict=False):
@@ -105,28 +86,28 @@ def test_sublayer_stages_equal_the_model(shaped_translator, shaped_trace, found,
         np.testing.assert_allclose(handed_on, after.numpy(), atol=1e-5)
 
 
-def test_input_and_output_stages_equal_the_model(shaped_translator, shaped_trace, found):
-    tensors, memory, hidden, logits = run_again(shaped_translator, shaped_trace)
-    np.testing.assert_allclose(found["encoder.output"].array, memory.numpy(), atol=1e-5)
-    np.testing.assert_allclose(found["decoder.output"].array, hidden.numpy(), atol=1e-5)
+def test_input_and_output_stages_match_the_model(replayed, found):
+    tensors, outputs, logits = replayed.run_again()
     np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), atol=1e-5)
     np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
     assert np.array_equal(found["generator.words"].array, logits.argmax(-1).numpy())
-    config = shaped_translator.config
-    for stack in ("encoder", "decoder"):
+    config = replayed.model.config
+    for stack, output in outputs.items():
+        np.testing.assert_allclose(found[f"{stack}.output"].array, output.numpy(), atol=1e-5)
         way_in = found[f"{stack}.scaled" if config.scale_embedding else f"{stack}.tokens"].array
         added = config.positions not in ("none", *RELATIVE)
         assert (f"{stack}.positions" in found) == (f"{stack}.input" in found) == added
         if added:
             way_in = way_in + found[f"{stack}.positions"].array
             assert np.array_equal(found[f"{stack}.input"].array, tensors[f"{stack}.residual"][0].numpy())
-        norm = shaped_translator._model.get_submodule(f"{SIDES[stack]}_norm")
+        norm = replayed.model.get_submodule(f"{SIDES[stack]}_norm")
         entered = norm(torch.tensor(way_in, dtype=torch.float32)).numpy()
         np.testing.assert_allclose(entered, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
 
 
-def test_stages_are_in_teaching_order(found):
-    order = list(found)
+@ONE_SHAPE
+def test_stages_are_in_the_order_of_computation(shaped_translator, shaped_trace):
+    order = [stage.key for stage in stages(shaped_trace, shaped_translator.weights())]
     assert order[0] == "encoder.pieces" and order[-1] == "generator.words"
     for first, then in (
         ("encoder.tokens", "encoder.self_attention.queries"),
@@ -145,7 +126,7 @@ def test_stages_are_in_teaching_order(found):
 
 
 @ONE_SHAPE
-def test_stages_of_a_run_without_mask_or_positions_say_so(shaped_translator):
+def test_stages_reflect_a_disabled_mask_and_disabled_positions(shaped_translator):
     interventions = Interventions(decoder_mask=False, positions=False)
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
     found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}

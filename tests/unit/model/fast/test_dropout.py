@@ -7,11 +7,11 @@ from transformer.model.fast.dropout import dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
-def test_requested_share_is_dropped_and_the_rest_is_scaled_up(rate):
+def test_dropout_zeroes_the_requested_share_and_scales_up_the_rest(rate):
     torch.manual_seed(1)
     dropped = dropout(torch.ones(400, 1001), rate)
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - rate)])
-    # Four standard deviations of a binomial share.
+    # The tolerance is four standard deviations of a binomial share.
     assert (dropped == 0).double().mean() == pytest.approx(rate, abs=4 * (rate * (1 - rate) / dropped.numel()) ** 0.5)
 
 
@@ -24,7 +24,7 @@ def test_dropout_of_neighbouring_numbers_is_independent():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_dropout_gradients_pass_only_where_numbers_were_kept(dtype):
+def test_dropout_gradients_pass_only_through_kept_values(dtype):
     torch.manual_seed(3)
     x = torch.randn(7, 5, 3).to(dtype).requires_grad_()
     y = dropout(x, 0.4)
@@ -33,7 +33,7 @@ def test_dropout_gradients_pass_only_where_numbers_were_kept(dtype):
     torch.testing.assert_close(y.detach(), x.detach() * x.grad)
 
 
-def test_seed_repeats_dropout_and_inference_drops_nothing():
+def test_dropout_is_repeatable_with_a_seed_and_does_nothing_in_inference():
     x = torch.randn(50)
     draws = []
     for _ in range(2):

@@ -1,5 +1,3 @@
-"""Tests of memory that the C library returns to the system."""
-
 from __future__ import annotations
 
 import ctypes
@@ -12,17 +10,17 @@ import pytest
 
 from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
-# Smaller than the blocks that glibc maps separately, so that it lies in the heap.
+# Small enough that glibc allocates each block on the heap instead of mapping it separately.
 BLOCK, BLOCKS = 60_000, 2_000
 
 
 def resident() -> float:
-    """Return the MB of this process in memory."""
+    """Return the resident memory of this process in MB."""
     return int(re.search(r"VmRSS:\s*(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"))[1]) / 1024
 
 
 def megabytes(kind: str, area: mmap.mmap) -> float:
-    """Return the system's figure for the mapping that an area begins in."""
+    """Return a field of /proc/self/smaps, in MB, for the mapping that contains the start of an area."""
     address = ctypes.addressof(ctypes.c_char.from_buffer(area))
     for mapping in re.split(r"\n(?=\w+-\w+ )", Path("/proc/self/smaps").read_text(encoding="utf-8")):
         first, behind = (int(each, 16) for each in mapping.split(maxsplit=1)[0].split("-"))
@@ -43,16 +41,16 @@ def test_free_memory_between_used_blocks_is_returned_to_the_system():
 
 
 def linux() -> tuple[int, ...]:
-    """Return major and minor number of the kernel; (0,) for other systems."""
+    """Return major and minor version of the Linux kernel, or (0,) on other systems."""
     return tuple(map(int, platform.release().split(".")[:2])) if platform.system() == "Linux" else (0,)
 
 
 @pytest.mark.skipif(linux() < (6, 1), reason="the system cannot move memory into huge pages")
 def test_used_memory_moves_into_huge_pages_and_unused_memory_costs_nothing():
-    use_huge_pages()  # huge pages from before
+    use_huge_pages()  # Converts memory that was allocated before.
     count = 16
     used, sparse = (mmap.mmap(-1, count * HUGE_PAGE, flags=mmap.MAP_PRIVATE) for _ in range(2))
-    used.madvise(mmap.MADV_NOHUGEPAGE)  # Starts with small pages even where the system makes all pages huge.
+    used.madvise(mmap.MADV_NOHUGEPAGE)  # Starts with small pages even if the system uses huge pages by default.
     used.write(b"x" * (count * HUGE_PAGE))
     used.madvise(mmap.MADV_HUGEPAGE)
     sparse[::HUGE_PAGE] = b"x" * count

@@ -1,5 +1,3 @@
-"""Tests that a model that was made fast computes the same as before."""
-
 from __future__ import annotations
 
 import copy
@@ -15,7 +13,7 @@ from transformer.model.transformer import build
 
 @pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
 def pair(request):
-    """A model and its fast copy; half-precision weights are packed if the CPU supports it."""
+    """Return a model and its fast copy. Half-precision weights are packed if the CPU supports it."""
     torch.manual_seed(2)
     plain = build(small(40, 16, 4, 32, tied_embeddings="all")).eval().requires_grad_(False)
     if request.param:
@@ -50,7 +48,7 @@ def test_fast_model_has_the_same_stepwise_output(pair, texts):
     torch.testing.assert_close(*hidden, atol=1e-5, rtol=1e-5)
 
 
-def test_gradients_equal_those_of_the_original_weights(pair, texts):
+def test_gradients_of_a_fast_model_match_the_original_model(pair, texts):
     found = []
     for model in pair:
         memory = model.encode(texts[0], None).requires_grad_()
@@ -59,7 +57,7 @@ def test_gradients_equal_those_of_the_original_weights(pair, texts):
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_repeating_the_speedup_or_copying_the_model_changes_nothing(pair, texts):
+def test_speeding_up_twice_or_editing_a_copy_changes_nothing(pair, texts):
     fast = pair[1]
     before = fast(*texts)
     speed_up(fast)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer.model.attention import MultiHeadAttention
+from transformer.model.attention import CrossAttention
 from transformer.model.fast.modules import speed_up
 from transformer.model.fast.packing import WORTH_ALL_CORES
 
@@ -20,7 +20,7 @@ def seed():
 
 
 def of_halves(module):
-    """Return a module with half-precision weights, and its packed copy."""
+    """Round the weights of a module to half precision and pack them."""
     with torch.no_grad():
         for parameter in module.requires_grad_(False).parameters():
             parameter.copy_(parameter.half())
@@ -29,8 +29,8 @@ def of_halves(module):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 20, 100])
-def test_products_on_one_core_and_on_all_cores_are_equal(rows):
-    """With 40 inputs and 7,000 outputs, one row is a product for one core and twenty are one for all."""
+def test_packed_products_are_correct_on_one_core_and_on_all_cores(rows):
+    """With 40 inputs and 7,000 outputs, one row is computed on one core and twenty rows on all cores."""
     assert 40 * 7_000 < WORTH_ALL_CORES < 20 * 40 * 7_000
     linear = of_halves(nn.Linear(40, 7_000))
     x = torch.randn(40, rows).T
@@ -38,7 +38,7 @@ def test_products_on_one_core_and_on_all_cores_are_equal(rows):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_packed_module_computes_with_its_packed_weights(bias):
+def test_packed_module_uses_its_packed_weights(bias):
     linear = of_halves(nn.Linear(24, 36, bias=bias))
     x = torch.randn(1, 24)
     before = linear(x)
@@ -47,8 +47,8 @@ def test_packed_module_computes_with_its_packed_weights(bias):
 
 
 @pytest.mark.parametrize("positions", [1, 4, 33])
-def test_packed_parts_of_a_cross_attention_projection_equal_the_whole(positions):
-    attention = of_halves(MultiHeadAttention(24, 3, dropout=0.0, kind="cross"))
+def test_packed_parts_of_a_cross_attention_projection_match_the_whole(positions):
+    attention = of_halves(CrossAttention(24, 3, dropout=0.0))
     x = torch.randn(2, positions, 24)
     query, memory = attention.project(x)
     torch.testing.assert_close(attention.project_queries(x), query, atol=1e-6, rtol=1e-5)

@@ -1,0 +1,91 @@
+// The links of a story: their texts, and the addresses of the pages that show them.
+
+import { quote } from "../shared/direction.js";
+
+/**
+ * The words of a sentence. `words` has their labels, and `spoken` says which have letters. `rows` and `columns` have
+ * the positions of each word's rows and columns. `alone` says whether a map of words has each row unchanged. `looks`
+ * and `looked` have the numbers of the links from each word and to it; `more` counts further links from it. `across` is
+ * the word of the other sentence with the most cross-attention, as the mean of all heads; -1 for none.
+ * @typedef {{
+ *   language: string, words: string[], spoken: boolean[], rows: number[][], columns: number[][], alone: boolean[],
+ *   looks: number[][], looked: number[][], more: Partial<Record<Kind, number>>[], across: number[],
+ * }} StorySentence
+ */
+/** @typedef {"source" | "target"} SideName */
+/** @typedef {"encoder" | "decoder" | "cross"} Kind */
+/** @typedef {[kind: Kind, row: number, column: number, layer: number, head: number, weight: number]} Link counted from 0 */
+/** @typedef {{ source: StorySentence, target: StorySentence, links: Link[], opens: number }} StoryMessage */
+/** @typedef {{ side: SideName, at: number }} Word */
+
+/** @type {Record<Kind, { name: string, page: string, rows: SideName, columns: SideName }>} */
+export const KINDS = {
+  encoder: { name: "encoder", page: "encoder_attention", rows: "source", columns: "source" },
+  decoder: { name: "masked", page: "masked_attention", rows: "target", columns: "target" },
+  cross: { name: "cross", page: "cross_attention", rows: "target", columns: "source" },
+};
+
+/** @param {number} weight */
+export const percent = (weight) => `${Math.round(100 * weight)}%`;
+
+/**
+ * Returns the text of a link: the other word, its share, and its head.
+ * @param {StoryMessage} story
+ * @param {Link} link
+ * @param {boolean} looks whether the described word is the one that looks
+ */
+export function linkSentence(story, [kind, row, column, layer, head, weight], looks) {
+  const { name, rows, columns } = KINDS[kind];
+  const other = looks ? story[columns].words[column] : story[rows].words[row];
+  return `${quote(other)} ${percent(weight)}: ${name} layer ${layer + 1}, head ${head + 1}`;
+}
+
+/**
+ * Returns the rows and columns of a word in each kind of attention that contains it.
+ * @param {StoryMessage} story
+ * @param {Word} word
+ * @returns {Record<string, { rows: number[], columns: number[] }>}
+ */
+export function placesOf(story, { side, at }) {
+  return Object.fromEntries(Object.entries(KINDS).map(([kind, { rows, columns }]) => [kind, {
+    rows: rows === side ? story[side].rows[at] : [], columns: columns === side ? story[side].columns[at] : [],
+  }]));
+}
+
+/**
+ * Returns the part of a text before one of its words; "nothing yet" before the first.
+ * @param {string} text
+ * @param {string[]} words
+ * @param {number} at
+ */
+export function before(text, words, at) {
+  let end = 0;
+  for (const word of words.slice(0, at)) end = Math.max(end, text.indexOf(word, end) + word.length);
+  return text.slice(0, end) || "nothing yet";
+}
+
+/**
+ * Returns the URL parameters of a word's row. They choose tokens if the row of words would include another word.
+ * @param {StoryMessage} story
+ * @param {Kind} kind
+ * @param {number} row
+ * @returns {Record<string, string>}
+ */
+export function rowAddress(story, kind, row) {
+  const { rows, alone } = story[KINDS[kind].rows];
+  const words = kind === "encoder" || alone[row];
+  return { words: String(words), hide: "false", [`${kind}_rows`]: rows[row].join("."), [`${kind}_columns`]: "" };
+}
+
+/**
+ * Returns the URL parameters of a link: its head, with its row marked.
+ * @param {StoryMessage} story
+ * @param {Link} link
+ * @returns {Record<string, string>}
+ */
+export function addressOf(story, [kind, row, column, layer, head]) {
+  const marked = rowAddress(story, kind, row);
+  const address = { layer: String(layer + 1), head: String(head + 1), ...marked };
+  return marked.words === "true" ? address
+    : { ...address, [`${kind}_columns`]: story[KINDS[kind].columns].columns[column].join(".") };
+}

@@ -1,0 +1,65 @@
+"""Labels of the Patch page: sites, sentences, tokens and the cells of the grid. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attention_atlas.browser.token_labels import label_without_space, token_label
+from pages.ui.patch.question import PatchingPair
+from pages.ui.text.markup import markdown
+from transformer.values.patches import PatchSite, kind_of, stack_of
+from transformer.values.trace import Trace
+
+KINDS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+NAMES = {
+    "outputs": "heads' outputs",
+    "weights": "rows of attention",
+    "residual": "residual stream",
+    "feed_forward": "feed-forward outputs",
+}
+
+
+def site_name(site: PatchSite) -> str:
+    """Return a site's name for display."""
+    where = KINDS[kind_of(site)].capitalize()
+    return f"{where}: {NAMES[site.partition('.')[2]]}"
+
+
+def both_sentences(text: str, other: str) -> str:
+    """Return both sentences as one line of Markdown, with the words that differ written as "A / B"."""
+    words, others = text.split(), other.split()
+    shorter = min(len(words), len(others))
+    start = next((index for index in range(shorter) if words[index] != others[index]), shorter)
+    end = next((index for index in range(shorter - start) if words[-1 - index] != others[-1 - index]), shorter - start)
+    changed = [markdown(" ".join(each[start : len(each) - end]) or "—") for each in (words, others)]
+    middle = [] if words == others else [f"**{changed[0]} / {changed[1]}**"]
+    return " ".join([*map(markdown, words[:start]), *middle, *map(markdown, words[len(words) - end :])])
+
+
+def marks(values: np.ndarray) -> np.ndarray:
+    """Return the text for each cell: the effect with two decimal places, or nothing if its magnitude is below 0.05."""
+    return np.array(
+        [
+            [f"{value:.2f}".replace("-", "−") if abs(value) >= 0.05 else "" for value in row]
+            for row in np.nan_to_num(values)
+        ],
+        dtype=object,
+    )
+
+
+def token_labels(asked: PatchingPair, site: PatchSite, columns: dict[int, int]) -> list[str]:
+    """Return labels of sentence A's tokens, such as "tired / wide" if the partner in sentence B differs."""
+    if stack_of(site) == "decoder":
+        return [token_label(token, asked.a.target_text) for token in asked.a.target_tokens]
+    own, other = source_labels(asked.a), source_labels(asked.b)
+    return [
+        name
+        if index not in columns or other[columns[index]] == name
+        else f"{name} / {label_without_space(other[columns[index]])}"
+        for index, name in enumerate(own)
+    ]
+
+
+def source_labels(trace: Trace) -> list[str]:
+    """Return labels of a trace's source tokens."""
+    return [token_label(token, trace.source_text) for token in trace.source_tokens]

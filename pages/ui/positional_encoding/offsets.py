@@ -1,0 +1,41 @@
+"""Figures about pairs of positions: a map of all pairs, and lines over the offset between two positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+
+from pages.ui.charts.heatmap import colours_of, heatmap
+from pages.ui.charts.matrix import AXIS
+from pages.ui.components.save_as import show_plotly
+
+
+def show_pairs(values: np.ndarray, name: str, *, key: str, alt: str, height: int) -> None:
+    """Show one value for every pair of positions as a map.
+
+    Args:
+        values: [P, P].
+        name: the name of the values.
+        key: the key of the figure on the page.
+        alt: the description of the figure.
+        height: the height in pixels.
+    """
+    titles = "position", "other position"
+    show_plotly(
+        heatmap(values, titles=titles, name=name, colours=colours_of(values), first=(1, 1), height=height),
+        key=key,
+        alt=alt,
+        sentence="",
+    )
+
+
+def over_offset(lines: alt.Chart, name: str, height: int, tooltip: Sequence[str] = ()) -> alt.Chart:
+    """Return a chart of the column "value", called `name`, over the column "offset"; `tooltip` has further columns."""
+    axis = alt.Axis(grid=False, **AXIS)
+    return lines.encode(
+        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False), axis=axis),
+        y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
+        tooltip=[*tooltip, "offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
+    ).properties(height=height)

@@ -1,0 +1,76 @@
+"""Computes how the state changes with an opened address, another sentence or translation, and another page. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pages.ui.params.attention import AttentionParams, PinParams
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.how_it_came_about import GraphParams
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.params.model import ModelParams
+from pages.ui.params.pages import KINDS_OF_PAGES
+from pages.ui.params.patch import PatchParams
+from pages.ui.params.state import TEXT, State
+from pages.ui.params.subject import TRANSLATOR, SubjectParams
+from pages.ui.params.what_mattered import MatteredParams
+
+# Pages that explain a predicted token of the translation.
+ASKING = (PatchParams, GraphParams, MatteredParams)
+
+
+def opened_state(address: Mapping[str, str], before: State) -> State:
+    """Return the state in a URL's parameters; if they lack a text, keep the previous text and model."""
+    here = {} if TEXT in address else {TEXT: before.text, **before.of(ModelParams).to_address()}
+    return _asking_the_same(State.from_address({**here, **address}))
+
+
+def without_the_previous(state: State, before: State, *, just_decoded: bool) -> State:
+    """Return the state after the user's choices, without what belongs to the previous sentence or translation.
+
+    Args:
+        state, before: the state with and without the choices.
+        just_decoded: whether the translation was just decoded on the "Decoding step by step" page, which keeps showing
+            how.
+    """
+    if state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
+        if state.target == before.target:
+            # Drop the user's translation, because it belongs to the previous sentence or the previous model's language.
+            state = replace(state, target="")
+        return state.each(lambda value: value.for_another_sentence())
+    if state.target != before.target:
+        found = state.each(lambda value: value.for_another_translation())
+        return found.with_params(state.of(DecodingParams)) if just_decoded else found
+    return _asking_the_same(state, before)
+
+
+def _asking_the_same(state: State, before: State | None = None) -> State:
+    """Return a copy in which the pages in ASKING explain the predicted token that was chosen on one of them.
+
+    Args:
+        before: the state before the choice; None for a state from a URL, in which explicit choices stay.
+    """
+    if state.of(SubjectParams).subject != TRANSLATOR:
+        return state
+    chosen = [
+        (cls, asked)
+        for cls in ASKING
+        if (asked := state.of(cls).asked) and (before is None or asked != before.of(cls).asked)
+    ]
+    if not chosen:
+        return state
+    own, asked = chosen[0]
+    others = [state.of(cls) for cls in ASKING if cls is not own]
+    if before is None:
+        others = [other for other in others if other == other.for_another_translation()]
+    return state.with_params(*(other.asking(asked) for other in others))
+
+
+def pinned_in_kind(state: State, page: str) -> State:
+    """Return a copy in which pins from a URL, which lack an attention kind, get the kind that the page shows."""
+    chosen = state.of(AttentionParams)
+    kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
+    if kind is None or chosen == chosen.unpinned():
+        return state
+    return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))

@@ -1,0 +1,21 @@
+"""Fresh Python environments for tests of the installation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from venv import EnvBuilder
+
+import pytest
+
+PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
+
+
+def programs_of_environment(folders: pytest.TempPathFactory, *packages: str) -> Path:
+    """Install packages into a new environment, and return the folder of its programs."""
+    environment = folders.mktemp("environment")
+    EnvBuilder(with_pip=True).create(environment)
+    programs = environment / PROGRAMS
+    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", *packages], check=True)
+    return programs

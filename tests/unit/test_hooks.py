@@ -1,0 +1,128 @@
+"""Tests that functions at every site of a run see and change the values that the model goes on with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.errors import InterventionError
+from transformer.model.edits import Edits
+from transformer.values.interventions import Interventions
+from transformer.values.sites import SITES
+
+TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
+
+
+def shown(trace, site):
+    """The values of a site in a trace, one array per layer; None if the trace does not show the site."""
+    kind, _, name = site.partition(".")
+    if name == "weights":
+        return list(trace.attention(kind))
+    if name in ("queries", "keys", "values", "scores", "outputs"):
+        return list(trace.detail(kind, name))
+    if name == "feed_forward":
+        return list(trace.feed_forward(kind))
+    if name in ("feed_forward_hidden", "output", "logits"):
+        return None
+    parts = len(trace.parts(kind))
+    first = {"embedding": 0, "after_self_attention": 1, "after_cross_attention": 2, "residual": parts}[name]
+    stream = trace.residual_stream(kind)
+    return list(stream[first:1] if name == "embedding" else stream[first::parts])
+
+
+def test_hook_sees_each_layer_in_the_documented_shape(small_translator):
+    seen = defaultdict(list)
+    keep = {site: lambda x, layer, start, site=site: seen[site].append((x, layer, start)) for site in SITES}
+    trace = small_translator.trace(TEXT, TARGET, details=True, hooks=keep)
+    assert trace.equals(small_translator.trace(TEXT, TARGET, details=True)), "reading changes nothing"
+    assert set(seen) == set(SITES)
+    config = small_translator.config
+    sizes = {"B": 1, "D": config.d_model, "F": config.d_ff, "H": config.heads, "K": config.d_head}
+    sizes["V"] = config.target_vocabulary
+    for site, calls in seen.items():
+        kind = site.partition(".")[0]
+        queries, keys = len(trace.query_tokens(kind)), len(trace.key_tokens(kind))
+        shape = [{**sizes, "T": queries, "S": keys}[letter] for letter in SITES[site][0][1:-1].split(", ")]
+        assert all(list(x.shape) == shape and start == 0 for x, _, start in calls), site
+        outside = site.endswith(("embedding", "output", "logits"))
+        assert [layer for _, layer, _ in calls] == ([-1] if outside else list(range(config.layers_of(kind)))), site
+        for (x, *_), expected in zip(calls, shown(trace, site) or [x[0] for x, *_ in calls], strict=True):
+            np.testing.assert_array_equal(x[0].numpy(), expected)
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_model_goes_on_with_the_value_that_a_hook_returns(small_translator, site):
+    given = {}
+
+    def change(x, layer, start):
+        if layer > 0:
+            return None
+        given[site] = 0.5 * x + 0.25 * x.roll(1, -1)
+        return given[site]
+
+    plain = small_translator.trace(TEXT, TARGET, details=True)
+    trace = small_translator.trace(TEXT, TARGET, details=True, hooks={site: change})
+    assert abs(trace.log_probs - plain.log_probs).max() > 1e-4
+    if (arrays := shown(trace, site)) is not None:
+        np.testing.assert_array_equal(arrays[0], given[site][0].numpy())
+    # Without details, attention may be computed by another kernel.
+    again = small_translator.trace(TEXT, TARGET, hooks={site: change})
+    np.testing.assert_allclose(again.log_probs, trace.log_probs, atol=1e-5)
+
+
+def test_hook_equals_the_intervention_that_it_imitates(shaped_translator):
+    def off(outputs, layer, start):
+        return outputs.index_fill(1, torch.tensor(2), 0.0) if layer == 1 else None
+
+    hooked = shaped_translator.trace(TEXT, details=True, hooks={"cross.outputs": off})
+    gated = shaped_translator.trace(TEXT, details=True, interventions=Interventions({("cross", 1, 2): 0.0}))
+    assert hooked.target_tokens == gated.target_tokens
+    np.testing.assert_array_equal(hooked.log_probs, gated.log_probs)
+
+
+def test_hook_gets_the_value_after_the_interventions(small_translator):
+    seen = []
+    off = Interventions({("encoder", 0, 1): 0.0})
+    small_translator.trace(TEXT, TARGET, interventions=off, hooks={"encoder.outputs": lambda *call: seen.append(call)})
+    assert not seen[0][0][:, 1].any() and seen[0][0][:, 0].any()
+
+
+def test_own_translation_is_written_under_the_hooks(small_translator):
+    """Each decoding step calls the function with one position more; the pass for the trace calls it with all."""
+    starts = []
+
+    def prefer(logits, layer, start):
+        starts.append((start, logits.shape[1]))
+        return logits.index_fill(-1, torch.tensor(300), 100.0 if start + logits.shape[1] <= 3 else -100.0)
+
+    trace = small_translator.trace(TEXT, hooks={"decoder.logits": prefer})
+    steps = len(trace.predicted_tokens)
+    assert [token.id for token in trace.predicted_tokens[:3]] == [300] * 3 and steps > 3
+    assert starts == [*((step, 1) for step in range(steps)), (0, steps)]
+
+
+@pytest.mark.parametrize(
+    ("hooks", "message"),
+    [
+        ({"decoder.score": print}, r"unknown site 'decoder\.score'; sites are encoder\.embedding, .*decoder\.scores"),
+        ({"encoder.scores": lambda x, layer, start: x[..., 1:]}, r"hook at encoder\.scores returned Tensor \(1, 4, "),
+        (
+            {"encoder.scores": lambda x, layer, start: 0.0},
+            r"returned float \(\): return a tensor of the shape \(1, 4, ",
+        ),
+    ],
+)
+def test_invalid_hook_is_reported(small_translator, hooks, message):
+    with pytest.raises(InterventionError, match=message):
+        small_translator.trace(TEXT, TARGET, hooks=hooks)
+
+
+def test_hooks_of_the_model_itself_keep_the_gradient(small_translator):
+    model, scale = small_translator._model, torch.ones(1, requires_grad=True)
+    edits = Edits(hooks={"encoder.feed_forward": lambda x, layer, start: x * scale})
+    ids = torch.tensor([[5, 6, 7]])
+    model(ids, ids, edits=edits).square().mean().backward()
+    assert float(scale.grad.abs()) > 0
