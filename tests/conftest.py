@@ -158,7 +158,7 @@ ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True
 
 
 def perturbed(model: Transformer) -> Transformer:
-    """Change the gains, biases and attention of a fresh model, whose norms and biases would do nothing."""
+    """Perturb the gains, biases and attention weights of a new model, whose norms and biases would have no effect."""
     model.eval().requires_grad_(False)
     for name, parameter in model.named_parameters():
         if parameter.ndim == 1:
@@ -169,7 +169,7 @@ def perturbed(model: Transformer) -> Transformer:
 
 
 def translator_of(shape: str, tokenizer: Tokenizer) -> Translator:
-    """Return a translator with one of the SHAPES."""
+    """Return a translator with the configuration SHAPES[shape]."""
     torch.manual_seed(8)
     model = perturbed(build(small(tokenizer.size, 24, 3, 40, max_positions=64, **SHAPES[shape])))
     return Translator(Checkpoint(model, tokenizer), device="cpu", version=shape)

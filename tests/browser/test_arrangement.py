@@ -42,8 +42,8 @@ def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", [path for path in PAGES if path != "/language_model"])
-def test_bet_is_above_the_map(reader, path):
-    # Not every sentence has a bet; the one that the page opens with has one.
+def test_prediction_bet_is_shown_above_the_map(reader, path):
+    # Some sentences have no bet; the sentence with which the page opens has one.
     reader.open(path)
     reader.maps(1)
     bet = reader.page.get_by_role("button", name="Bet:")

@@ -208,7 +208,7 @@ def test_text_box_leaves_room_for_a_map_near_the_top(reader, path):
     reader.fits(path)
 
 
-# JavaScript: whether each word begins after the text of the word before it, whose padding is 5 pixels.
+# JavaScript: whether no two words in a line overlap. Their boxes may overlap by 5 pixels, because of the padding.
 WORDS_APART = """stage => [...stage.querySelectorAll(".words")].every(list => {
     const boxes = [...list.children].map(word => word.getBoundingClientRect());
     return boxes.every((box, at) => !at || box.top > boxes[at - 1].top + 5 || box.left >= boxes[at - 1].right - 5);

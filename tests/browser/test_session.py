@@ -69,7 +69,7 @@ def test_typed_letters_trigger_no_shortcut_and_the_button_sends_the_text(reader)
     reader.page.wait_for_url(re.compile("text=crisp"))
 
 
-def test_box_of_the_sentence_wraps_on_a_phone_and_has_no_line_breaks(reader):
+def test_sentence_box_wraps_on_a_phone_and_removes_line_breaks(reader):
     reader.resize(**PHONE)
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
@@ -108,7 +108,7 @@ def test_unsent_user_translation_survives_page_changes(reader):
     reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
-    # The answer to the click would open the box again.
+    # The response to the click would open the box again.
     reader.wait()
     # The user's translation is dropped with its sentence.
     reader.page.keyboard.press("Escape")

@@ -89,14 +89,14 @@ def opened(page: str = FIRST, **address: str) -> AppTest:
 
 
 def messages(test: AppTest, field: str) -> list[tuple[Any, dict[str, Any]]]:
-    """Return the components whose message has a field, each with its message."""
+    """Return the components that received a message with this field, each with its message."""
     nodes = [node for node in test.get("bidi_component") if node.proto.json]
     found = [(node, json.loads(node.proto.json)) for node in nodes]
     return [(node, data) for node, data in found if field in data]
 
 
 def drawn_maps(test: AppTest) -> list[dict[str, Any]]:
-    """Return the maps that are drawn side by side; empty if there are none."""
+    """Return the maps that the page shows side by side; empty if there are none."""
     return next((data["sides"] for _, data in messages(test, "sides")), [])
 
 

@@ -78,7 +78,7 @@ def test_models_of_different_source_languages_are_rejected(small_translator):
         shared_kinds(small_translator, in_languages(small_translator, "fr", "de"), "")
 
 
-def test_language_codes_in_the_text_decide_what_can_be_compared(small_translator):
+def test_language_codes_in_the_text_decide_which_heads_can_be_matched(small_translator):
     def reads_codes(source, target):
         model = in_languages(small_translator, source, target)
         model.tokenizer = copy(model.tokenizer)

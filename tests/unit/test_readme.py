@@ -19,8 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/hooks.md"])
-def test_python_examples_run_and_print_what_follows_them(name, capsys):
-    """The examples of a document share one namespace. A block of text after an example is what it prints."""
+def test_python_examples_run_and_print_the_documented_output(name, capsys):
+    """All examples in a document share one namespace. The text block after an example is the expected output."""
     found = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / name).read_text("utf-8"), re.DOTALL)
     names = {}
     for code, expected in found:

@@ -258,7 +258,7 @@ def test_mismatched_protocol_or_model_is_reported_in_one_line():
         result_of(json_reply("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# The messages of version 7: bump PROTOCOL whenever one of these fields or its meaning changes.
+# Message fields of protocol version 7. Increase PROTOCOL whenever a field or its meaning changes.
 FIELDS = {
     TranslationRun: "text settings prefix suppressed interventions",
     DecodingRun: "text settings prefix suppressed interventions",
