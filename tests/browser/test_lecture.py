@@ -137,7 +137,7 @@ def test_clicker_steps_through_a_whole_lecture(reader):
     reader.wait()
     lecture(reader, "lecture 2")
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
-    # The key for a blank screen works whatever has focus. While the screen is blank, every other key only restores the
+    # The key that blanks the screen works with any focus. While the screen is blank, every other key only restores the
     # page.
     page.locator("canvas.large").focus()
     for key in (".", "PageDown"):

@@ -108,7 +108,7 @@ def test_unsent_user_translation_survives_page_changes(reader):
     reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
-    # The response to the click would open the box again.
+    # Wait for the response to the click, which would otherwise open the box again.
     reader.wait()
     # The user's translation is dropped with its sentence.
     reader.page.keyboard.press("Escape")

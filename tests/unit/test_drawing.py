@@ -138,7 +138,7 @@ def test_bertviz_calls_for_gpt2_work():
 
 
 @pytest.mark.parametrize("call", ["head_view", "model_view"])
-def test_bertviz_calls_for_an_encoder_decoder_work(call):
+def test_bertviz_calls_for_an_encoder_decoder_model_work(call):
     model = tiny(
         "BartModel",
         "BartConfig",

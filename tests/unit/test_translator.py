@@ -191,7 +191,7 @@ def test_decoding_ignores_positions_if_they_are_switched_off(shaped_translator):
     parts = shaped_translator.tokenizer.spelling.parts
     begun = False
     for token, likeliest in zip(trace.predicted_tokens, trace.candidate_ids[:, 0].tolist(), strict=True):
-        # Unless the most likely token would have broken a character.
+        # The model skips the most likely token only where that token would break a character.
         assert token.id == likeliest or likeliest in parts or (begun and token.id in parts)
         begun = token.id in parts
     normal = shaped_translator.trace(TEXT)
